@@ -1,4 +1,4 @@
-/* account.c: accounts by name, and what a client of one does: subscribe and publish. */
+/* account.c: accounts by name; subscribing and publishing in one of them. */
 #include "account/account_impl.h"
 
 #include "codec/hash.h"
@@ -33,7 +33,7 @@ void account_destroy(struct account *a)
     router_unsubscribe(a->router, &a->reply_sub);
     router_free(a->router);
     table_fini(&a->replies);
-    doors_free(a->doors);
+    sharing_free(a->sharing);
     free(a->name);
     free(a);
 }
@@ -80,13 +80,13 @@ struct account_counters *account_counters(struct account *a)
 void account_each_import(const struct account *a,
                          void (*visit)(void *arg, const struct account_import_info *x), void *arg)
 {
-    for (size_t i = 0; i < a->doors->nstreams; i++) {
-        const struct stream_import *im = &a->doors->streams[i];
+    for (size_t i = 0; i < a->sharing->nstreams; i++) {
+        const struct stream_import *im = &a->sharing->streams[i];
         visit(arg, &(struct account_import_info){
                        .account = im->exporter->name, .subject = im->subject, .local = im->local});
     }
-    for (size_t i = 0; i < a->doors->nservices; i++) {
-        const struct service_import *im = &a->doors->services[i];
+    for (size_t i = 0; i < a->sharing->nservices; i++) {
+        const struct service_import *im = &a->sharing->services[i];
         visit(arg, &(struct account_import_info){.service = true,
                                                  .account = im->exporter->name,
                                                  .subject = im->subject,
@@ -104,7 +104,7 @@ int account_subscribe(struct account *a, struct mf_slice pattern, struct mf_slic
 
     if (rc != 0)
         return rc;
-    if (MF_UNLIKELY(a->doors->nstreams > 0) && (rc = shadows_make(&list, a->doors, s)) != 0) {
+    if (MF_UNLIKELY(a->sharing->nstreams > 0) && (rc = shadows_make(&list, a->sharing, s)) != 0) {
         router_unsubscribe(a->router, s);
         return rc;
     }
@@ -127,50 +127,23 @@ void account_unsubscribe(struct account *a, struct router_sub *s)
 
 bool account_may_map(const struct account *a, struct mf_slice subject)
 {
-    return a->doors->mappings != NULL && mappings_concern(a->doors->mappings, subject);
+    return a->sharing->mappings != NULL && mappings_concern(a->sharing->mappings, subject);
 }
 
 const char *account_domain_prefix(const struct account *a)
 {
-    return mappings_domain(a->doors->mappings);
+    return mappings_domain(a->sharing->mappings);
 }
 
 ssize_t account_map(struct account *a, struct mf_slice subject, char *dst, size_t cap)
 {
-    return a->doors->mappings == NULL ? 0 : mappings_apply(a->doors->mappings, subject, dst, cap);
-}
-
-size_t account_publish_mapped(struct account *a, const struct router_msg *m)
-{
-    return router_publish(a->router, m);
-}
-
-static size_t publish_by_mapping(struct account *a, const struct router_msg *m)
-{
-    struct text t;
-    struct mf_msg msg = *m->msg;
-    struct router_msg mapped = *m;
-    ssize_t n = text_map(&t, a->doors->mappings, m->route);
-    size_t taken = 0;
-
-    if (n > 0) {
-        mapped.route = t.s;
-        mapped.msg = &msg;
-        if (mf_eq(msg.subject, m->route))
-            msg.subject = t.s;
-        taken = router_publish(a->router, &mapped);
-    } else if (n == 0) {
-        taken = router_publish(a->router, m);
-    }
-    text_fini(&t);
-    return taken;
+    return a->sharing->mappings == NULL ? 0
+                                        : mappings_apply(a->sharing->mappings, subject, dst, cap);
 }
 
 size_t account_publish(struct account *a, const struct router_msg *m)
 {
-    if (MF_LIKELY(!account_may_map(a, m->route)))
-        return router_publish(a->router, m);
-    return publish_by_mapping(a, m);
+    return router_publish(a->router, m);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

@@ -1,14 +1,14 @@
-/* account_int.h: accounts from inside: routers, and the doors between them.
+/* account_impl.h: accounts from inside: routers, exports and imports.
  *
  *   importing account                              exporting account
  *   client's SUB  -- struct shadow  ------------>  subscribed there for it       (stream import)
  *   client's PUB  -> struct service_import  ---->  published there, reply `_R_`  (service import)
  *   its inbox     <---------------- struct reply <- `_R_.<account>.>` answered
  *
- * What the configuration says is kept in `struct doors`, one per account, which a reload builds
- * anew and puts in place as a whole. */
-#ifndef MAYFLY_ACCOUNT_INT_H
-#define MAYFLY_ACCOUNT_INT_H
+ * `struct sharing` holds the configured exports, imports and mappings of one account.  A reload
+ * builds a new one and replaces the old one as a whole. */
+#ifndef MAYFLY_ACCOUNT_IMPL_H
+#define MAYFLY_ACCOUNT_IMPL_H
 
 #include "account/account.h"
 #include "base/list.h"
@@ -19,12 +19,12 @@ struct acc_export {
     struct account *owner;
     bool service;
     char *subject;
-    const struct options_export *options; /* only while doors are being built */
+    const struct options_export *options; /* only while the exports and imports are being built */
     enum options_response response;
-    int64_t threshold_ns; /* an answer that takes longer finds no way back */
+    int64_t threshold_ns; /* a later answer is dropped */
     char *latency_subject;
-    int latency_percent; /* -1: asked for by header */
-    /* Replies still expected, the oldest first: all of an export wait equally long. */
+    int latency_percent; /* -1: sampled where a header requests it */
+    /* Expected replies, the oldest first: all replies of an export wait equally long. */
     struct mf_list waiting;
     size_t nwaiting, waiting_bytes;
 };
@@ -35,7 +35,7 @@ struct stream_import {
     char *local;                 /* here */
     struct transform *fwd, *rev; /* there to here and back; NULL: no wildcards, or the same name */
     bool same;
-    const struct options_import *options; /* only while doors are being built */
+    const struct options_import *options; /* only while the exports and imports are being built */
 };
 
 struct service_import {
@@ -45,12 +45,12 @@ struct service_import {
     char *local;          /* here */
     struct transform *tr; /* here to there; NULL: always `subject`, or the same name */
     bool same, share;
-    struct acc_export *door;
-    const struct options_import *options; /* only while doors are being built */
+    struct acc_export *export;
+    const struct options_import *options; /* only while the exports and imports are being built */
 };
 
 struct entry;
-struct doors {
+struct sharing {
     struct acc_export *exports;
     size_t nexports;
     struct stream_import *streams;
@@ -64,7 +64,7 @@ struct account {
     struct mf_list link; /* in accounts.all or accounts.gone */
     struct table_node by_name;
     struct table_node planned; /* reload.c: in the plan, by name */
-    struct entry *entry;       /* reload.c: what it will become */
+    struct entry *entry;       /* reload.c: its entry in the plan */
     struct accounts *as;
     char *name;
     bool system, removed;
@@ -72,7 +72,7 @@ struct account {
     uint64_t nsubs; /* through account_subscribe() */
     struct router *router;
     const struct options_account *options;
-    struct doors *doors;
+    struct sharing *sharing;
     struct account_counters counters;
     /* Answers to requests from other accounts: `_R_.XXXXXX.>`, subscribed at the first request. */
     struct router_sub reply_sub;
@@ -80,17 +80,17 @@ struct account {
     struct table replies;
 };
 
-/* A message that crossed a border is under way in this call.  Lives on the stack. */
+/* A message that entered another account is being published in this call.  Lives on the stack. */
 struct hop {
-    const struct mf_msg *msg;      /* as published on the far side */
-    const struct acc_export *door; /* by which it came */
-    bool share;                    /* of the first import on the way */
-    const struct hop *before;      /* the border it crossed before this one */
-    struct hop *outer;             /* accounts.hops of the call around this one */
+    const struct mf_msg *msg;        /* as published on the far side */
+    const struct acc_export *export; /* that it passed */
+    bool share;                      /* of the first import on the way */
+    const struct hop *before;        /* the hop before this one */
+    struct hop *outer;               /* accounts.hops of the call around this one */
 };
 
 struct accounts {
-    struct mf_list all, gone; /* gone: no longer configured, but somebody still uses them */
+    struct mf_list all, gone; /* gone: not configured any more, but still in use */
     struct table names;
     size_t n;
     struct account *global, *system;
@@ -109,23 +109,26 @@ MF_MUSTCHECK int account_create(struct account **out, struct accounts *as, const
                                 struct mf_error *e);
 void account_destroy(struct account *a); /* nobody uses it */
 
-/* --- doors.c: what the configuration says, compiled ------------------------------------------- */
-/* Finds an account of the configuration that is being built, and the doors it will have. */
-typedef struct account *(*doors_lookup)(void *arg, const char *name, struct doors **doors);
+/* --- sharing.c: compiled configuration -------------------------------------------------------- */
+/* Finds an account of the configuration that is being built, and the exports and imports it will
+ * have. */
+typedef struct account *(*sharing_lookup)(void *arg, const char *name, struct sharing **sharing);
 /* Exports and mappings first, for all accounts; then imports, which need the others' exports. */
-MF_MUSTCHECK int doors_new(struct doors **out, struct account *a, const struct options *o,
-                           const struct options_account *oa, bool system, struct mf_error *e);
-MF_MUSTCHECK int doors_imports(struct doors *d, struct account *a, const struct options_account *oa,
-                               doors_lookup lookup, void *arg, struct mf_error *e);
-void doors_free(struct doors *d); /* its service imports are unsubscribed, its replies gone */
+MF_MUSTCHECK int sharing_new(struct sharing **out, struct account *a, const struct options *o,
+                             const struct options_account *oa, bool system, struct mf_error *e);
+MF_MUSTCHECK int sharing_add_imports(struct sharing *d, struct account *a,
+                                     const struct options_account *oa, sharing_lookup lookup,
+                                     void *arg, struct mf_error *e);
+void sharing_free(
+    struct sharing *d); /* after its service imports were unsubscribed and its replies dropped */
 
 /* --- cycles.c --------------------------------------------------------------------------------- */
-MF_MUSTCHECK int doors_check_cycles(struct doors **all, size_t n, struct mf_error *e);
+MF_MUSTCHECK int sharing_check_cycles(struct sharing **all, size_t n, struct mf_error *e);
 
 /* --- mapping.c -------------------------------------------------------------------------------- */
 struct mappings;
-/* Where the account is.  whole_domain: the system account's, where the domain's name leads to every
- * subject of the API. */
+/* The place of the account. whole_domain: the system account, where the prefix of the domain leads
+ * to every subject of the API. */
 struct mapping_place {
     const char *cluster, *domain; /* NULL: none */
     bool whole_domain;
@@ -140,18 +143,18 @@ const char *mappings_domain(const struct mappings *m); /* its prefix, or NULL */
 /* Like account_map(). */
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap);
 
-/* --- text.c: subjects that are made on the way ------------------------------------------------ */
-/* Room on the stack for almost all, on the heap for the longest. */
+/* --- text.c: computed subjects ---------------------------------------------------------------- */
+/* Room on the stack for almost all subjects, on the heap for the longest. */
 struct text {
     char room[512];
     char *more;
     struct mf_slice s;
 };
 void text_fini(struct text *t);
-/* > 0: t->s holds the result; else what the transform said. */
+/* > 0: t->s holds the result; else the result of the transform. */
 ssize_t text_transform(struct text *t, const struct transform *tr, struct mf_slice subject);
 ssize_t text_map(struct text *t, const struct mappings *m, struct mf_slice subject);
-/* What both patterns match, as a pattern; 0: nothing. */
+/* The pattern of all subjects that both patterns match; 0: none. */
 ssize_t text_intersect(struct text *t, struct mf_slice a, struct mf_slice b);
 /* The wildcards of tr's source mapped onto those of its destination. */
 ssize_t text_pattern(struct text *t, const struct transform *tr, struct mf_slice pattern);
@@ -160,8 +163,8 @@ ssize_t text_pattern(struct text *t, const struct transform *tr, struct mf_slice
 struct shadow;
 /* Marks a subscription made by account_subscribe() that has no shadows. */
 extern struct shadow shadow_none;
-/* For each import that brings something s wants: a subscription over there.  NULL *out: none. */
-MF_MUSTCHECK int shadows_make(struct shadow **out, const struct doors *d, struct router_sub *s);
+/* Subscribes in the exporting account for each import that overlaps s. *out NULL: none does. */
+MF_MUSTCHECK int shadows_make(struct shadow **out, const struct sharing *d, struct router_sub *s);
 void shadows_free(struct shadow *list);          /* NULL and shadow_none are fine */
 bool shadows_tracks(const struct router_sub *s); /* s came through account_subscribe() */
 
@@ -169,7 +172,7 @@ bool shadows_tracks(const struct router_sub *s); /* s came through account_subsc
 MF_MUSTCHECK int service_open(struct service_import *si);
 void service_close(struct service_import *si);
 /* Publishes m in `to`, as one hop behind the message `from`. */
-size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *door,
+size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *export,
                    bool share, const struct hop *before);
 const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg);
 /* deliver() of account.reply_sub. */
@@ -178,15 +181,17 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m);
 /* --- reply.c ---------------------------------------------------------------------------------- */
 struct reply;
 struct latency;
-/* A subject in owner's space that leads to `reply` in `to`.  lat: taken over, or NULL. */
-struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *door,
+/* Creates a subject in owner's space that leads to `reply` in `to`.  Owns lat, which may be NULL.
+ */
+struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *export,
                         struct mf_slice reply, bool share, struct latency *lat);
 struct mf_slice reply_subject(const struct reply *r);
 struct mf_slice reply_original(const struct reply *r);
 struct account *reply_to(const struct reply *r);
-struct acc_export *reply_door(const struct reply *r);
+struct acc_export *reply_export(const struct reply *r);
 bool reply_share(const struct reply *r);
-/* Around the delivery of an answer m: between the two r stays, though it may be dropped. */
+/* Called before and after the delivery of an answer m: r is not freed in between, even if dropped.
+ */
 void reply_hold(struct reply *r, const struct router_msg *m);
 void reply_served(struct reply *r, bool taken, bool empty);
 struct reply *reply_find(struct account *owner, struct mf_slice subject);
@@ -194,10 +199,10 @@ enum reply_end { REPLY_ANSWERED, REPLY_NO_DELIVERY, REPLY_TIMEOUT, REPLY_FORGOTT
 void reply_drop(struct reply *r, enum reply_end why);
 void export_drop_replies(struct acc_export *x);
 void export_adopt_replies(struct acc_export *x, struct acc_export *old);
-/* Those that lead to or from an account that is going. */
+/* Replies that lead to or from an account that is being removed. */
 void export_drop_replies_of(struct acc_export *x, const struct account *a);
 
-/* --- latency.c: how long services take -------------------------------------------------------- */
+/* --- latency.c: latency of services ----------------------------------------------------------- */
 /* NULL: this request is not sampled. */
 struct latency *latency_start(struct service_import *si, const struct router_msg *m);
 /* Each of these ends it; NULL is fine. */

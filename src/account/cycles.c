@@ -1,9 +1,9 @@
-/* cycles.c: imports that lead back to where they started are refused, as nats-server does.
+/* cycles.c: imports that lead back to their start are refused, as in nats-server.
  *
- * Each import is a node; it leads on to every import of the exporting account whose local name has
- * something in common with the subject it arrives on.  A walk that meets a node it is still on
- * found a circle.  An account that imports from itself is left alone, as there: messages do not
- * pass the same door twice anyway. */
+ * Each import is a node; its edges lead to every import of the exporting account whose local name
+ * overlaps the subject on which it arrives.  A walk that meets a node of its own path found a
+ * cycle. An account that imports from itself is accepted, as in nats-server: no message passes the
+ * same export twice. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"
@@ -77,7 +77,7 @@ static int check(struct graph *g, const char *kind, struct mf_error *e)
     return 0;
 }
 
-int doors_check_cycles(struct doors **all, size_t n, struct mf_error *e)
+int sharing_check_cycles(struct sharing **all, size_t n, struct mf_error *e)
 {
     struct graph streams = {NULL, 0}, services = {NULL, 0};
     size_t ns = 0, nv = 0;

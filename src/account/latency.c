@@ -1,8 +1,8 @@
-/* latency.c: how long a service takes to answer: reports on the subject its export names.
+/* latency.c: the latency of a service, reported on the subject that its export names.
  *
  * One `struct latency` follows a sampled request.  It ends with exactly one report: 200 with the
- * first answer, 400 without a reply to answer to, 503 when nobody takes the request, 504 when no
- * answer comes in time; or with none, when a reload takes the service away. */
+ * first answer, 400 without a reply subject, 503 when the request has no receiver, 504 when no
+ * answer arrives in time; or with no report, when a reload removes the service. */
 #include "account/account_impl.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ struct latency {
     int64_t sent_ns, rtt_ns;
     int64_t start_wall_ns;
     struct mf_buf requestor; /* JSON, or empty */
-    struct mf_buf header;    /* JSON of the headers that asked for it, or empty */
+    struct mf_buf header;    /* JSON of the headers that requested it, or empty */
 };
 
 void latency_free(struct latency *l)
@@ -30,10 +30,10 @@ void latency_free(struct latency *l)
     free(l);
 }
 
-/* --- which requests --------------------------------------------------------------------------- */
+/* --- sampling --------------------------------------------------------------------------------- */
 
 /* The value of a header, its name compared without case, as tracing libraries write them. */
-static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value)
+static bool find_header(struct mf_slice hdr, const char *name, struct mf_slice *value)
 {
     size_t len = strlen(name);
 
@@ -53,8 +53,8 @@ static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value
     return false;
 }
 
-/* The nth part (from 0) of a text split by c; *parts: how many there are. */
-static struct mf_slice part(struct mf_slice s, char c, size_t nth, size_t *parts)
+/* The nth part (from 0) of a text split by c; *parts: the number of parts. */
+static struct mf_slice find_part(struct mf_slice s, char c, size_t nth, size_t *parts)
 {
     struct mf_slice found = MF_SLICE_NONE;
     size_t start = 0;
@@ -91,7 +91,7 @@ static void show(struct jsonw *w, struct mf_slice hdr, const char *name)
 {
     struct mf_slice value;
 
-    if (!header(hdr, name, &value))
+    if (!find_header(hdr, name, &value))
         return;
     jsonw_array(w, name);
     jsonw_slice(w, NULL, value);
@@ -101,41 +101,41 @@ static void show(struct jsonw *w, struct mf_slice hdr, const char *name)
 static bool b3_single_denies(struct mf_slice b3)
 {
     size_t n;
-    struct mf_slice third = part(b3, '-', 2, &n);
+    struct mf_slice third = find_part(b3, '-', 2, &n);
 
     return (n > 2 && mf_eq_str(third, "0")) || (n == 1 && mf_eq_str(b3, "0"));
 }
 
-/* What distributed tracing asks for: Jaeger, Zipkin B3 in two forms, W3C.  The first one present
- * decides, and its headers are shown in the report. */
+/* Headers of distributed tracing: Jaeger, Zipkin B3 in two forms, W3C. The first one present
+ * decides, and its headers are part of the report. */
 static bool header_sampled(struct mf_slice hdr, struct jsonw *w)
 {
     struct mf_slice v;
     size_t n;
 
-    if (header(hdr, "Uber-Trace-Id", &v)) {
-        struct mf_slice flags = part(v, ':', 3, &n);
+    if (find_header(hdr, "Uber-Trace-Id", &v)) {
+        struct mf_slice flags = find_part(v, ':', 3, &n);
         if (n != 4 || !flags_sampled(flags))
             return false;
         show(w, hdr, "Uber-Trace-Id");
         return true;
     }
-    bool told = header(hdr, "X-B3-Sampled", &v);
-    if (told && mf_eq_str(v, "0"))
+    bool decided = find_header(hdr, "X-B3-Sampled", &v);
+    if (decided && mf_eq_str(v, "0"))
         return false;
-    if ((told && mf_eq_str(v, "1")) || header(hdr, "X-B3-Traceid", &v)) {
+    if ((decided && mf_eq_str(v, "1")) || find_header(hdr, "X-B3-Traceid", &v)) {
         show(w, hdr, "X-B3-Parentspanid");
         show(w, hdr, "X-B3-Sampled");
         show(w, hdr, "X-B3-Spanid");
         show(w, hdr, "X-B3-Traceid");
         return true;
     }
-    if (header(hdr, "B3", &v)) {
+    if (find_header(hdr, "B3", &v)) {
         show(w, hdr, "B3");
         return !b3_single_denies(v);
     }
-    if (header(hdr, "Traceparent", &v)) {
-        struct mf_slice flags = part(v, '-', 3, &n);
+    if (find_header(hdr, "Traceparent", &v)) {
+        struct mf_slice flags = find_part(v, '-', 3, &n);
         show(w, hdr, "Traceparent");
         show(w, hdr, "Tracestate");
         return n == 4 && flags.len == 2 && flags_sampled(flags);
@@ -143,7 +143,7 @@ static bool header_sampled(struct mf_slice hdr, struct jsonw *w)
     return false;
 }
 
-static bool sampled(const struct acc_export *x, struct mf_slice hdr, struct mf_buf *shown)
+static bool is_sampled(const struct acc_export *x, struct mf_slice hdr, struct mf_buf *shown)
 {
     struct jsonw w;
     bool yes;
@@ -161,13 +161,13 @@ static bool sampled(const struct acc_export *x, struct mf_slice hdr, struct mf_b
 struct latency *latency_start(struct service_import *si, const struct router_msg *m)
 {
     struct accounts *as = si->importer->as;
-    const struct acc_export *x = si->door;
+    const struct acc_export *x = si->export;
     struct mf_buf shown = MF_BUF_INIT;
     struct latency *l;
 
     if (MF_LIKELY(x->latency_subject == NULL) || x->response != OPTIONS_RESPONSE_SINGLETON)
         return NULL;
-    if (!sampled(x, m->msg->hdr, &shown) || (l = calloc(1, sizeof *l)) == NULL) {
+    if (!is_sampled(x, m->msg->hdr, &shown) || (l = calloc(1, sizeof *l)) == NULL) {
         mf_buf_fini(&shown);
         return NULL;
     }
@@ -224,7 +224,7 @@ static void report(struct latency *l, const struct outcome *o)
     if (!mf_buf_failed(&body)) {
         struct mf_msg msg = {.subject = mf_str(l->subject), .payload = mf_buf_slice(&body)};
         struct router_msg rm = {.route = msg.subject, .msg = &msg, .no_request = true};
-        account_publish_mapped(l->owner, &rm);
+        account_publish(l->owner, &rm);
     }
     mf_buf_fini(&body);
     latency_free(l);
@@ -259,7 +259,7 @@ void latency_answered(struct latency *l, const struct router_msg *m)
     if (as->info != NULL && m->origin != NULL &&
         !as->info(as->info_arg, m->origin, true, NULL, &responder, &rtt))
         mf_buf_clear(&responder);
-    /* The time a message needs to the clients and back is not the service's. */
+    /* The round trip times of both clients are not part of the service's time. */
     report(l, &(struct outcome){.status = 200,
                                 .responder = mf_buf_slice(&responder),
                                 .service_ns = took > rtt ? took - rtt : 0,

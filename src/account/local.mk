@@ -1,7 +1,7 @@
-# account: subject spaces and the doors between them.
+# account: subject spaces and exports and imports.
 noinst_LIBRARIES += %D%/libaccount.a
 %C%_libaccount_a_SOURCES = \
-	%D%/account.c %D%/account_impl.h %D%/cycles.c %D%/doors.c %D%/latency.c %D%/mapping.c \
+	%D%/account.c %D%/account_impl.h %D%/cycles.c %D%/sharing.c %D%/latency.c %D%/mapping.c \
 	%D%/reload.c %D%/reply.c %D%/service.c %D%/shadow.c %D%/text.c \
 	%D%/account.h
 %C%_libaccount_a_CPPFLAGS = $(AM_CPPFLAGS)
@@ -10,7 +10,8 @@ ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a $(
 
 UNIT_TESTS += test/unit/account/account test/unit/account/account_mapping test/unit/account/account_service test/unit/account/account_reload \
 	test/unit/account/account_latency test/unit/account/account_model test/unit/account/account_nomem
-ACCOUNT_WORLD = test/support/account_world.c test/support/account_world.h
+ACCOUNT_WORLD = test/support/account_world.c test/support/account_world.h \
+	test/support/client_publish.h
 test_unit_account_account_SOURCES = test/unit/account/test_account.c $(ACCOUNT_WORLD)
 test_unit_account_account_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_account_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -1,13 +1,13 @@
-/* mapping.c: subject mappings of an account: where a client's message goes instead.
+/* mapping.c: subject mappings of an account.
  *
  * Literal sources are found by bisection, patterns are tried in the order of the configuration
- * (nats-server tries them in no particular order).  Destinations have weights in percent; what is
- * missing to 100 keeps the subject, unless the source is itself among the destinations: then it is
- * lost on purpose.
+ * (nats-server tries them in no particular order).  Destinations have weights in percent; the share
+ * missing to 100 keeps the subject, unless the source is among the destinations: then those
+ * messages are dropped on purpose.
  *
  * The JetStream API under the server's own domain, `$JS.<domain>.API.>`, is one more mapping, tried
- * last, as in nats-server: permissions apply to the plain name it leads to.
- * `$MAYFLY.<domain>.TTL.>` is another. */
+ * last, as in nats-server: permissions apply to the plain name.  `$MAYFLY.<domain>.TTL.>` is
+ * another. */
 #include "account/account_impl.h"
 
 #include "base/rand.h"
@@ -18,7 +18,7 @@
 
 struct dest {
     struct transform *tr; /* NULL: the subject stays as it is */
-    double until;         /* chosen by a draw below this and not below the one before */
+    double until;         /* chosen by a random number below this and not below the one before */
 };
 
 struct mapping {
@@ -65,7 +65,7 @@ static bool same_cluster(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* Destinations of our own cluster if there are any, else those for all. */
+/* Destinations of this cluster if there are any, else those for all clusters. */
 static const char *choose_cluster(const struct options_mapping *o, const char *cluster)
 {
     if (cluster == NULL || cluster[0] == '\0')
@@ -235,7 +235,7 @@ static const struct mapping *find(const struct mappings *m, struct mf_slice subj
     return NULL;
 }
 
-static const struct dest *draw(const struct mapping *m)
+static const struct dest *draw_weight(const struct mapping *m)
 {
     double at;
 
@@ -322,7 +322,7 @@ ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *
 
     if (found == NULL)
         return domain_apply(m, subject, dst, cap);
-    d = draw(found);
+    d = draw_weight(found);
     if (d == NULL)
         return MF_NOTFOUND;
     if (d->tr == NULL)

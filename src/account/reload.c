@@ -1,11 +1,10 @@
-/* reload.c: the configuration as a whole: built beside the old one, then put in place.
+/* reload.c: a whole configuration is built beside the present one, then replaces it.
  *
- * Happy path: plan_build() finds or creates the accounts, compiles their doors, subscribes the new
- * service imports and makes the new shadows of subscriptions that exist; plan_commit() swaps doors
- * and shadows, hands replies under way to the exports that take their place, and reports who is
- * gone.
- * Failure: everything the plan made is taken back; nobody noticed, as no message is published
- * meanwhile. */
+ * Happy path: plan_build() finds or creates the accounts, compiles their exports and imports,
+ * subscribes the new service imports and makes the new shadows of present subscriptions;
+ * plan_commit() swaps exports, imports and shadows, moves expected replies to the exports that
+ * replace theirs, and reports the removed accounts.  Failure: everything that the plan made is
+ * undone.  No message is published meanwhile, so nobody sees the difference. */
 #include "account/account_impl.h"
 
 #include "codec/hash.h"
@@ -15,10 +14,10 @@
 struct entry {
     struct account *a;
     const struct options_account *options;
-    struct doors *doors; /* the new ones; after the commit the old ones */
-    size_t opened;       /* service imports subscribed so far */
-    bool fresh, leaving; /* created by this plan; no longer configured */
-    bool planned, named; /* in plan.names; fresh and in accounts.names */
+    struct sharing *sharing; /* the new ones; after the commit the old ones */
+    size_t opened;           /* service imports subscribed so far */
+    bool fresh, leaving;     /* created by this plan; no longer configured */
+    bool planned, named;     /* in plan.names; fresh and in accounts.names */
 };
 
 /* The shadows a subscription will have. */
@@ -38,7 +37,8 @@ struct plan {
     size_t npairs, cap;
 };
 
-/* --- which accounts --------------------------------------------------------------------------- */
+/* --- accounts ----------------------------------------------------------------------------------
+ */
 
 static struct entry *plan_find(struct plan *p, const char *name)
 {
@@ -52,13 +52,13 @@ static struct entry *plan_find(struct plan *p, const char *name)
     return NULL;
 }
 
-static struct account *plan_lookup(void *arg, const char *name, struct doors **doors)
+static struct account *plan_lookup(void *arg, const char *name, struct sharing **sharing)
 {
     struct entry *en = plan_find(arg, name);
 
     if (en == NULL)
         return NULL;
-    *doors = en->doors;
+    *sharing = en->sharing;
     return en->a;
 }
 
@@ -117,18 +117,18 @@ static int plan_accounts(struct plan *p, struct mf_error *e)
     return 0;
 }
 
-/* --- their doors ------------------------------------------------------------------------------ */
+/* --- their exports and imports ---------------------------------------------------------------- */
 
 static int plan_cycles(struct plan *p, struct mf_error *e)
 {
-    struct doors **all = calloc(p->n, sizeof *all);
+    struct sharing **all = calloc(p->n, sizeof *all);
     int rc;
 
     if (all == NULL)
         return mf_fail(e, MF_NOMEM, "accounts");
     for (size_t i = 0; i < p->n; i++)
-        all[i] = p->entries[i].doors;
-    rc = doors_check_cycles(all, p->n, e);
+        all[i] = p->entries[i].sharing;
+    rc = sharing_check_cycles(all, p->n, e);
     free(all);
     return rc;
 }
@@ -138,25 +138,25 @@ static bool is_system(const struct plan *p, const struct account *a)
     return p->system != NULL && strcmp(a->name, p->system) == 0;
 }
 
-static int plan_doors(struct plan *p, struct mf_error *e)
+static int plan_sharing(struct plan *p, struct mf_error *e)
 {
-    for (size_t i = 0; i < p->n; i++) { /* who leaves gets none */
+    for (size_t i = 0; i < p->n; i++) { /* accounts that leave get none */
         struct entry *en = &p->entries[i];
-        if (doors_new(&en->doors, en->a, p->o, en->options, is_system(p, en->a), e) != 0)
+        if (sharing_new(&en->sharing, en->a, p->o, en->options, is_system(p, en->a), e) != 0)
             return e->code;
     }
     for (size_t i = 0; i < p->n; i++) {
         struct entry *en = &p->entries[i];
         if (en->options != NULL &&
-            doors_imports(en->doors, en->a, en->options, plan_lookup, p, e) != 0)
+            sharing_add_imports(en->sharing, en->a, en->options, plan_lookup, p, e) != 0)
             return e->code;
     }
     if (plan_cycles(p, e) != 0)
         return e->code;
     for (size_t i = 0; i < p->n; i++) {
         struct entry *en = &p->entries[i];
-        for (; en->opened < en->doors->nservices; en->opened++) {
-            if (service_open(&en->doors->services[en->opened]) != 0)
+        for (; en->opened < en->sharing->nservices; en->opened++) {
+            if (service_open(&en->sharing->services[en->opened]) != 0)
                 return mf_fail(e, MF_NOMEM, "account %s: imports", en->a->name);
         }
     }
@@ -175,7 +175,7 @@ static void collect(void *arg, struct router_sub *s)
 
 static bool imports_streams(const struct entry *en)
 {
-    return en->doors->nstreams > 0 || (en->a->doors != NULL && en->a->doors->nstreams > 0);
+    return en->sharing->nstreams > 0 || (en->a->sharing != NULL && en->a->sharing->nstreams > 0);
 }
 
 static int plan_shadows(struct plan *p, struct mf_error *e)
@@ -193,7 +193,7 @@ static int plan_shadows(struct plan *p, struct mf_error *e)
             continue;
         router_each(en->a->router, collect, p);
         for (; at < p->npairs; at++) {
-            if (shadows_make(&p->pairs[at].list, en->doors, p->pairs[at].s) != 0)
+            if (shadows_make(&p->pairs[at].list, en->sharing, p->pairs[at].s) != 0)
                 return mf_fail(e, MF_NOMEM, "account %s: imports", en->a->name);
         }
     }
@@ -204,7 +204,7 @@ static int plan_build(struct plan *p, struct mf_error *e)
 {
     if (!p->o->no_system_account)
         p->system = p->o->system_account != NULL ? p->o->system_account : ACCOUNT_SYSTEM;
-    if (plan_accounts(p, e) != 0 || plan_doors(p, e) != 0)
+    if (plan_accounts(p, e) != 0 || plan_sharing(p, e) != 0)
         return e->code;
     return plan_shadows(p, e);
 }
@@ -215,7 +215,7 @@ static void plan_undo(struct plan *p)
         shadows_free(p->pairs[i].list);
     for (size_t i = 0; i < p->n; i++) {
         for (size_t k = 0; k < p->entries[i].opened; k++)
-            service_close(&p->entries[i].doors->services[k]);
+            service_close(&p->entries[i].sharing->services[k]);
     }
     for (size_t i = 0; i < p->n; i++) {
         struct entry *en = &p->entries[i];
@@ -238,21 +238,21 @@ static void plan_fini(struct plan *p)
             table_del(&p->names, &en->a->planned);
             en->a->entry = NULL;
         }
-        doors_free(en->doors);
+        sharing_free(en->sharing);
     }
     free(p->pairs);
     free(p->entries);
 }
 
-/* --- putting it in place ---------------------------------------------------------------------- */
+/* --- commit ----------------------------------------------------------------------------------- */
 
 static bool in_use(const struct account *a)
 {
     return a->refs > 0 || a->nsubs > 0 || a->counters.clients > 0 || a->counters.leafnodes > 0;
 }
 
-/* Accounts an earlier reload took away, and whose users have left since. */
-static void sweep(struct accounts *as)
+/* Accounts that an earlier reload removed and that nobody uses any more. */
+static void free_unused(struct accounts *as)
 {
     struct mf_list *pos, *next;
 
@@ -274,7 +274,7 @@ static void swap_shadows(struct plan *p)
     }
 }
 
-static struct acc_export *same_export(struct doors *d, const struct acc_export *old)
+static struct acc_export *same_export(struct sharing *d, const struct acc_export *old)
 {
     for (size_t i = 0; i < d->nexports; i++) {
         if (d->exports[i].service == old->service &&
@@ -284,13 +284,13 @@ static struct acc_export *same_export(struct doors *d, const struct acc_export *
     return NULL;
 }
 
-static void swap_doors(struct entry *en)
+static void swap_sharing(struct entry *en)
 {
-    struct doors *old = en->a->doors, *now = en->doors;
+    struct sharing *old = en->a->sharing, *now = en->sharing;
 
-    en->a->doors = now;
+    en->a->sharing = now;
     en->a->options = en->options;
-    en->doors = old;
+    en->sharing = old;
     if (old == NULL)
         return;
     for (size_t i = 0; i < old->nservices; i++)
@@ -312,7 +312,7 @@ static void forget_replies(struct accounts *as, const struct account *leaving)
         return;
     mf_list_each(pos, &as->all)
     {
-        struct doors *d = mf_container(pos, struct account, link)->doors;
+        struct sharing *d = mf_container(pos, struct account, link)->sharing;
         for (size_t i = 0; i < d->nexports; i++)
             export_drop_replies_of(&d->exports[i], leaving);
     }
@@ -339,10 +339,10 @@ static void plan_commit(struct plan *p)
 {
     struct accounts *as = p->as;
 
-    sweep(as);
+    free_unused(as);
     swap_shadows(p);
     for (size_t i = 0; i < p->n; i++)
-        swap_doors(&p->entries[i]);
+        swap_sharing(&p->entries[i]);
     for (size_t i = 0; i < p->n; i++)
         place(as, &p->entries[i]);
     for (size_t i = 0; i < p->n; i++) {
@@ -401,12 +401,12 @@ int accounts_new(struct accounts **out, const struct options *o, int64_t (*now_n
     return 0;
 }
 
-static void close_doors(struct account *a)
+static void close_sharing(struct account *a)
 {
-    for (size_t i = 0; i < a->doors->nservices; i++)
-        service_close(&a->doors->services[i]);
-    for (size_t i = 0; i < a->doors->nexports; i++)
-        export_drop_replies(&a->doors->exports[i]);
+    for (size_t i = 0; i < a->sharing->nservices; i++)
+        service_close(&a->sharing->services[i]);
+    for (size_t i = 0; i < a->sharing->nexports; i++)
+        export_drop_replies(&a->sharing->exports[i]);
 }
 
 void accounts_free(struct accounts *as)
@@ -418,7 +418,7 @@ void accounts_free(struct accounts *as)
     lists[0] = &as->all;
     lists[1] = &as->gone;
     for (size_t i = 0; i < 2; i++) {
-        mf_list_each(n, lists[i]) close_doors(mf_container(n, struct account, link));
+        mf_list_each(n, lists[i]) close_sharing(mf_container(n, struct account, link));
     }
     for (size_t i = 0; i < 2; i++) {
         while ((n = mf_list_first(lists[i])) != NULL) {

@@ -1,9 +1,10 @@
 /* reply.c: reply subjects that lead an answer from the exporting account back to the requestor.
  *
- * Happy path: reply_new() when a request crosses; answer_deliver() finds it by subject; an export
- * with single answers forgets it with the first one, others with an empty message.
- * Failure: it waits no longer than its export allows (2 minutes by default; answers of a stream
- * start the time anew), and an export keeps only so many: the oldest goes first. */
+ * Happy path: reply_new() when a request enters another account; answer_deliver() finds it by
+ * subject; an export with single answers drops it after the first answer, other exports after an
+ * empty message.  Failure: a reply waits no longer than its export allows (2 minutes by default;
+ * each answer of a stream of answers starts the time anew).  An export keeps a bounded number of
+ * replies: the oldest are dropped first. */
 #include "account/account_impl.h"
 
 #include "codec/hash.h"
@@ -11,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Per export; beyond, the oldest go: they are most likely dead. */
+/* Per export; beyond, the oldest are dropped: they are the least likely to be answered. */
 #define MAX_WAITING       262144
 #define MAX_WAITING_BYTES (64u << 20) /* of the requestors' reply subjects */
 #define PREFIX_LEN        11          /* "_R_.XXXXXX." */
@@ -20,13 +21,13 @@
 
 struct reply {
     struct table_node node; /* in owner->replies, by subject */
-    struct mf_list age;     /* in door->waiting */
+    struct mf_list age;     /* in export->waiting */
     struct account *owner;  /* in whose space the subject lives */
-    struct account *to;     /* where the answer goes */
-    struct acc_export *door;
+    struct account *to;     /* account of the requestor */
+    struct acc_export *export;
     struct latency *lat;
     int64_t since_ns;
-    unsigned held; /* answers under way right now: it must not be freed under them */
+    unsigned held; /* answers being delivered: it must not be freed */
     bool dead, share;
     char subject[SUBJECT_LEN];
     uint32_t original_len;
@@ -72,7 +73,7 @@ struct reply *reply_find(struct account *owner, struct mf_slice subject)
     return NULL;
 }
 
-struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *door,
+struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *export,
                         struct mf_slice reply, bool share, struct latency *lat)
 {
     struct accounts *as = owner->as;
@@ -88,18 +89,18 @@ struct reply *reply_new(struct account *owner, struct account *to, struct acc_ex
         goto err;
     r->owner = owner;
     r->to = to;
-    r->door = door;
+    r->export = export;
     r->lat = lat;
     r->share = share;
     r->since_ns = as->now_ns(as->now_arg);
     r->original_len = (uint32_t)reply.len;
     memcpy(r->original, reply.ptr, reply.len);
-    mf_list_push(&door->waiting, &r->age);
+    mf_list_push(&export->waiting, &r->age);
     as->nreplies++;
-    door->nwaiting++;
-    door->waiting_bytes += reply.len;
-    while (door->nwaiting > MAX_WAITING || door->waiting_bytes > MAX_WAITING_BYTES)
-        reply_drop(mf_container(mf_list_first(&door->waiting), struct reply, age), REPLY_TIMEOUT);
+    export->nwaiting++;
+    export->waiting_bytes += reply.len;
+    while (export->nwaiting > MAX_WAITING || export->waiting_bytes > MAX_WAITING_BYTES)
+        reply_drop(mf_container(mf_list_first(&export->waiting), struct reply, age), REPLY_TIMEOUT);
     return r;
 err:
     free(r);
@@ -122,9 +123,9 @@ struct mf_slice reply_original(const struct reply *r)
     return mf_slice(r->original, r->original_len);
 }
 
-struct acc_export *reply_door(const struct reply *r)
+struct acc_export *reply_export(const struct reply *r)
 {
-    return r->door;
+    return r->export;
 }
 
 bool reply_share(const struct reply *r)
@@ -140,8 +141,8 @@ void reply_drop(struct reply *r, enum reply_end why)
         return;
     table_del(&r->owner->replies, &r->node);
     mf_list_del(&r->age);
-    r->door->nwaiting--;
-    r->door->waiting_bytes -= r->original_len;
+    r->export->nwaiting--;
+    r->export->waiting_bytes -= r->original_len;
     r->owner->as->nreplies--;
     r->dead = true;
     r->lat = NULL;
@@ -175,16 +176,16 @@ void reply_served(struct reply *r, bool taken, bool empty)
             free(r);
         return;
     }
-    if (!taken || empty || r->door->response == OPTIONS_RESPONSE_SINGLETON) {
+    if (!taken || empty || r->export->response == OPTIONS_RESPONSE_SINGLETON) {
         reply_drop(r, REPLY_ANSWERED);
         return;
     }
     r->since_ns = as->now_ns(as->now_arg);
     mf_list_del(&r->age);
-    mf_list_push(&r->door->waiting, &r->age);
+    mf_list_push(&r->export->waiting, &r->age);
 }
 
-/* --- shown ------------------------------------------------------------------------------------ */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 void account_each_response(const struct account *a, size_t max,
                            void (*visit)(void *arg, const struct account_response_info *x),
@@ -192,8 +193,8 @@ void account_each_response(const struct account *a, size_t max,
 {
     struct mf_list *pos;
 
-    for (size_t i = 0; i < a->doors->nexports; i++) {
-        mf_list_each(pos, &a->doors->exports[i].waiting)
+    for (size_t i = 0; i < a->sharing->nexports; i++) {
+        mf_list_each(pos, &a->sharing->exports[i].waiting)
         {
             const struct reply *r = mf_container(pos, struct reply, age);
             if (max-- == 0)
@@ -233,7 +234,7 @@ void export_adopt_replies(struct acc_export *x, struct acc_export *old)
 {
     struct mf_list *pos;
 
-    mf_list_each(pos, &old->waiting) mf_container(pos, struct reply, age)->door = x;
+    mf_list_each(pos, &old->waiting) mf_container(pos, struct reply, age)->export = x;
     mf_list_move(&x->waiting, &old->waiting);
     x->nwaiting += old->nwaiting;
     x->waiting_bytes += old->waiting_bytes;
@@ -263,10 +264,10 @@ int64_t accounts_expire(struct accounts *as, int64_t now_ns)
         return 0;
     mf_list_each(pos, &as->all)
     {
-        struct doors *d = mf_container(pos, struct account, link)->doors;
+        struct sharing *d = mf_container(pos, struct account, link)->sharing;
         for (size_t i = 0; i < d->nexports; i++) {
             int64_t at = export_expire(&d->exports[i], now_ns);
-            /* What is asked meanwhile of a faster export must not wait for a slower one. */
+            /* A request to a faster export must not wait for a slower one. */
             if (at == 0 && d->exports[i].service)
                 at = now_ns + d->exports[i].threshold_ns;
             if (at != 0 && (next == 0 || at < next))

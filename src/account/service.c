@@ -1,13 +1,13 @@
-/* service.c: service imports.  A request published here on the import's local subject is published
- * over there on the exported one, by the same client, with a reply subject that leads back.
+/* service.c: service imports.  A request on the local subject of the import is published in the
+ * exporting account on the exported subject, by the same client, with a reply subject that leads
+ * back.
  *
  * Happy path: service_deliver() makes a reply (reply.c) and publishes in the exporting account; a
- * responder there publishes to the reply; answer_deliver() publishes that in the account of the
- * requestor, on its own inbox.  An answer that asks back (it has a reply itself) gets one too.
- * Failure: nobody over there takes the request: it counts as not delivered, so the requestor hears
- * "no responders".  No answer: the reply expires.
- * A message may cross several borders within one call; hops remember which, so that it never goes
- * through the same door twice. */
+ * responder there publishes to the reply; answer_deliver() publishes that answer in the account of
+ * the requestor, on its inbox.  An answer that has a reply subject itself gets a reply, too.
+ * Failure: a request without receivers counts as not delivered, so the requestor gets "no
+ * responders".  A reply that is not answered expires.  A message may enter several accounts within
+ * one call; hops record the exports it passed, so that no message passes the same export twice. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"
@@ -25,20 +25,20 @@ const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg)
     return NULL;
 }
 
-static bool came_through(const struct hop *h, const struct acc_export *door)
+static bool came_through(const struct hop *h, const struct acc_export *export)
 {
     for (; h != NULL; h = h->before) {
-        if (h->door == door)
+        if (h->export == export)
             return true;
     }
     return false;
 }
 
-size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *door,
+size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *export,
                    bool share, const struct hop *before)
 {
     struct accounts *as = to->as;
-    struct hop h = {m->msg, door, share, before, as->hops};
+    struct hop h = {m->msg, export, share, before, as->hops};
     size_t n;
 
     as->hops = &h;
@@ -47,11 +47,11 @@ size_t hop_publish(struct account *to, const struct router_msg *m, const struct 
     return n;
 }
 
-/* --- the header that tells who asks ----------------------------------------------------------- */
+/* --- the header Nats-Request-Info ------------------------------------------------------------- */
 
 #define INFO_HEADER "Nats-Request-Info:"
 
-/* Copies the lines of a header block but ours; the closing empty line is left out. */
+/* Copies the lines of a header block except Nats-Request-Info, without the closing empty line. */
 static void copy_others(struct mf_buf *out, struct mf_slice hdr)
 {
     size_t name = sizeof INFO_HEADER - 1;
@@ -67,13 +67,13 @@ static void copy_others(struct mf_buf *out, struct mf_slice hdr)
     }
 }
 
-/* Whatever the client itself put there is removed: over there this header is believed. */
+/* A value that the client sent is removed: the exporting account trusts this header. */
 static bool info_header(struct mf_buf *out, const struct service_import *si,
                         const struct router_msg *m, const struct hop *before)
 {
     const struct accounts *as = si->importer->as;
     struct mf_buf json = MF_BUF_INIT;
-    bool detailed = before != NULL ? before->share : si->share, told = false;
+    bool detailed = before != NULL ? before->share : si->share, written = false;
     int64_t rtt = 0;
 
     if (as->info != NULL && m->origin != NULL &&
@@ -85,30 +85,30 @@ static bool info_header(struct mf_buf *out, const struct service_import *si,
         mf_buf_puts(out, INFO_HEADER " ");
         mf_buf_append(out, json.ptr, json.len);
         mf_buf_puts(out, "\r\n\r\n");
-        told = !mf_buf_failed(out) && !mf_buf_failed(&json);
+        written = !mf_buf_failed(out) && !mf_buf_failed(&json);
     }
     mf_buf_fini(&json);
-    return told;
+    return written;
 }
 
-/* --- there ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
-/* $JS.ACK replies carry their meaning in themselves and must arrive as they are. */
+/* $JS.ACK replies contain their meaning and must arrive unchanged. */
 static bool reply_as_is(struct mf_slice reply)
 {
     return reply.len == 0 || mf_starts(reply, "$JS.ACK.");
 }
 
-/* What stands after the border: subject, reply and header may be new. */
+/* The message in the other account: subject, reply and header may be new. */
 struct crossing {
     struct mf_msg msg;
     struct router_msg rm;
     struct text mapped;
 };
 
-/* Mappings of the account it enters apply.  false: lost on purpose, or no memory. */
-static bool cross(struct crossing *c, const struct router_msg *m, struct account *into,
-                  struct mf_slice to)
+/* Applies the mappings of the account it enters. false: dropped on purpose, or no memory. */
+static bool cross_border(struct crossing *c, const struct router_msg *m, struct account *into,
+                         struct mf_slice to)
 {
     ssize_t n = 0;
 
@@ -117,8 +117,8 @@ static bool cross(struct crossing *c, const struct router_msg *m, struct account
     c->rm.route = to;
     c->rm.msg = &c->msg;
     c->mapped.more = NULL;
-    if (into->doors->mappings != NULL) {
-        n = text_map(&c->mapped, into->doors->mappings, to);
+    if (into->sharing->mappings != NULL) {
+        n = text_map(&c->mapped, into->sharing->mappings, to);
         if (n > 0)
             c->rm.route = c->mapped.s;
     }
@@ -137,17 +137,17 @@ static size_t request(struct service_import *si, const struct router_msg *m, str
     char back[64];
     size_t n = 0;
 
-    if (!cross(&c, m, si->exporter, to)) {
+    if (!cross_border(&c, m, si->exporter, to)) {
         latency_free(lat);
         goto out;
     }
     if (info_header(&hdr, si, m, before))
         c.msg.hdr = mf_buf_slice(&hdr);
     if (!reply_as_is(m->msg->reply)) {
-        r = reply_new(si->exporter, si->importer, si->door, m->msg->reply, si->share, lat);
+        r = reply_new(si->exporter, si->importer, si->export, m->msg->reply, si->share, lat);
         if (r == NULL)
             goto out;
-        /* r may end while we publish: an answer may come at once. */
+        /* An answer may arrive inside the publish and end r. */
         c.msg.reply = reply_subject(r);
         memcpy(back, c.msg.reply.ptr, c.msg.reply.len);
         c.msg.reply.ptr = (const uint8_t *)back;
@@ -156,7 +156,7 @@ static size_t request(struct service_import *si, const struct router_msg *m, str
     } else {
         latency_free(lat);
     }
-    n = hop_publish(si->exporter, &c.rm, si->door, before != NULL ? before->share : si->share,
+    n = hop_publish(si->exporter, &c.rm, si->export, before != NULL ? before->share : si->share,
                     before);
     if (n == 0 && r != NULL && (r = reply_find(si->exporter, c.msg.reply)) != NULL)
         reply_drop(r, REPLY_NO_DELIVERY);
@@ -172,7 +172,7 @@ static bool service_deliver(struct router_sub *s, const struct router_msg *m)
     struct text t;
     bool taken;
 
-    if (came_through(hop_find(si->importer->as, m->msg), si->door))
+    if (came_through(hop_find(si->importer->as, m->msg), si->export))
         return false;
     if (si->same)
         return request(si, m, m->route) > 0;
@@ -194,19 +194,19 @@ void service_close(struct service_import *si)
     router_unsubscribe(si->importer->router, &si->sub);
 }
 
-/* --- and back --------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
-/* The answer's own reply, turned around; false: no memory.  *made: to be dropped if nobody gets it.
- */
+/* A reply for the answer's own reply subject; false: no memory. *made: dropped if nobody receives
+ * the answer. */
 static bool ask_back(struct crossing *c, struct account *from, struct account *to,
-                     struct acc_export *door, bool share, struct mf_slice *made, char back[64])
+                     struct acc_export *export, bool share, struct mf_slice *made, char back[64])
 {
     struct reply *r;
 
     *made = MF_SLICE_NONE;
     if (reply_as_is(c->msg.reply))
         return true;
-    r = reply_new(to, from, door, c->msg.reply, share, NULL);
+    r = reply_new(to, from, export, c->msg.reply, share, NULL);
     if (r == NULL)
         return false;
     memcpy(back, reply_subject(r).ptr, reply_subject(r).len);
@@ -225,7 +225,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     char back[64];
     size_t n = 0;
 
-    /* Too late, or answered before: nobody hears it, but its publisher did nothing wrong. */
+    /* Too late, or answered before: the answer is dropped without an error for its publisher. */
     if (r == NULL)
         return true;
     /* The requestor chose the subject, the responder has no permission in the requestor's account.
@@ -233,9 +233,9 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     answer.no_request = true;
     to = reply_to(r);
     reply_hold(r, m);
-    if (cross(&c, &answer, to, reply_original(r)) &&
-        ask_back(&c, owner, to, reply_door(r), reply_share(r), &made, back))
-        n = hop_publish(to, &c.rm, reply_door(r), reply_share(r), hop_find(to->as, m->msg));
+    if (cross_border(&c, &answer, to, reply_original(r)) &&
+        ask_back(&c, owner, to, reply_export(r), reply_share(r), &made, back))
+        n = hop_publish(to, &c.rm, reply_export(r), reply_share(r), hop_find(to->as, m->msg));
     if (n == 0 && made.len > 0) {
         struct reply *unused = reply_find(to, made);
         if (unused != NULL)

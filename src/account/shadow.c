@@ -1,6 +1,6 @@
-/* shadow.c: stream imports.  A subscription that wants something an import brings gets a shadow: a
- * subscription in the exporting account, on just the part that is wanted, with the same queue name.
- * What it receives is delivered to the original under the local subject. */
+/* shadow.c: stream imports.  A subscription that overlaps an import gets a shadow: a subscription
+ * in the exporting account, to the common part alone, with the same queue name.  Messages of the
+ * shadow are delivered to the original subscription under the local subject. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"
@@ -11,7 +11,7 @@ struct shadow {
     struct router_sub sub;    /* in the exporter's router */
     struct router_sub *owner; /* in the importer's */
     const struct stream_import *im;
-    bool check; /* the pattern over there is wider than what the owner wants */
+    bool check; /* the pattern in the exporting account is wider than the owner's */
     struct shadow *next;
 };
 
@@ -32,7 +32,7 @@ void shadows_free(struct shadow *list)
     }
 }
 
-/* The owner may unsubscribe inside its deliver(), which frees sh: nothing is touched after. */
+/* The owner may unsubscribe inside its deliver(), which frees sh: sh is not used after the call. */
 static bool deliver_as(const struct shadow *sh, const struct router_msg *m, struct mf_slice local)
 {
     struct router_sub *owner = sh->owner;
@@ -58,7 +58,7 @@ static bool shadow_deliver(struct router_sub *s, const struct router_msg *m)
     struct text t;
     bool taken;
 
-    /* What came in as a request is not news to be passed on. */
+    /* A request that came through a service import is not delivered to stream imports. */
     if (hop_find(im->exporter->as, m->msg) != NULL)
         return false;
     if (im->same)
@@ -93,7 +93,7 @@ static int shadow_add(struct shadow **list, const struct stream_import *im, stru
     return 0;
 }
 
-/* wanted: what s and the import's local pattern have in common. */
+/* wanted: the common part of s and the local pattern of the import. */
 static int shadow_for(struct shadow **list, const struct stream_import *im, struct router_sub *s,
                       struct mf_slice wanted)
 {
@@ -105,7 +105,7 @@ static int shadow_for(struct shadow **list, const struct stream_import *im, stru
         return shadow_add(list, im, s, wanted, false);
     if (im->fwd == NULL)
         return shadow_add(list, im, s, mf_str(im->subject), false);
-    if (im->rev == NULL) /* cannot be narrowed over there */
+    if (im->rev == NULL) /* cannot be narrowed in the exporting account */
         return shadow_add(list, im, s, mf_str(im->subject), true);
     n = text_pattern(&t, im->rev, wanted);
     rc = n > 0    ? shadow_add(list, im, s, t.s, false)
@@ -115,7 +115,7 @@ static int shadow_for(struct shadow **list, const struct stream_import *im, stru
     return rc;
 }
 
-int shadows_make(struct shadow **out, const struct doors *d, struct router_sub *s)
+int shadows_make(struct shadow **out, const struct sharing *d, struct router_sub *s)
 {
     struct shadow *list = NULL;
     int rc = 0;

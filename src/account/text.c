@@ -1,18 +1,17 @@
-/* text.c: subjects that are made while a message is on its way: transformed, mapped, intersected.
- */
+/* text.c: subjects computed while a message is published: transformed, mapped, intersected. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"
 
 #include <stdlib.h>
 
-/* A control line bounds what clients send, and no transform makes it this much longer. */
+/* A control line bounds the subjects of clients, and no transform lengthens them this much. */
 #define MAX_SUBJECT (1u << 20)
 
 typedef ssize_t (*maker)(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
                          size_t cap);
 
-/* Tries the room on the stack, then ever larger memory. */
+/* Tries the room on the stack, then larger and larger memory. */
 static ssize_t make(struct text *t, maker fn, const void *how, struct mf_slice a, struct mf_slice b)
 {
     ssize_t n = fn(how, a, b, t->room, sizeof t->room);
@@ -106,7 +105,8 @@ static bool put_rest(struct out *o, struct mf_slice first, struct mf_slice rest)
     return ok;
 }
 
-/* Token by token the narrower of the two; a '>' takes over whatever the other one still has. */
+/* Chooses the narrower token of the two; '>' is replaced by all remaining tokens of the other one.
+ */
 static ssize_t do_intersect(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
                             size_t cap)
 {

@@ -22,7 +22,7 @@ test_unit_api_config_json_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # api: the whole of it, on a catalog in a temporary folder.
 UNIT_TESTS += test/unit/api/api
-test_unit_api_api_SOURCES = test/unit/api/test_api.c
+test_unit_api_api_SOURCES = test/unit/api/test_api.c test/support/client_publish.h
 test_unit_api_api_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_api_api_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 # api_slices, api_queue, api_ttl: two accounts; requests that read much, in slices, and what waits.

@@ -1,4 +1,4 @@
-/* auth.c: builds the table of users from the options and answers questions about it. */
+/* auth.c: the table of users, built from the options, and lookups in it. */
 #include "auth/auth_impl.h"
 
 #include "base/clock.h"
@@ -130,7 +130,7 @@ static int simple_copy(struct auth_simple *dst, const struct options_auth *o, st
     return 0;
 }
 
-/* Somebody who only gave the system account a user did not mean to lock all others out. */
+/* A configuration that gives users to the system account alone does not lock all others out. */
 static bool only_system_users(const struct options *o)
 {
     const char *system = o->system_account != NULL ? o->system_account : "$SYS";
@@ -162,8 +162,8 @@ int auth_new(struct auth **out, const struct options *o, struct mf_error *e)
         auth_free(a);
         return e->code;
     }
-    /* JWTs, an auth callout or proxies decide about every client; open is not what was asked for.
-     */
+    /* JWTs, an auth callout or proxies would decide about every client: without them all are
+     * refused. */
     a->closed = o->operator_set || o->auth.callout || o->auth.proxy_required;
     a->required = a->closed || a->nusers > 0 || a->simple.user != NULL || a->simple.token != NULL;
     a->ws_override = o->websocket.set && (a->ws.user != NULL || a->ws.token != NULL ||
@@ -199,7 +199,7 @@ void auth_free(struct auth *a)
     free(a);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- lookups ---------------------------------------------------------------------------------- */
 
 const struct auth_user *auth_find(const struct auth *a, const char *name)
 {
@@ -256,7 +256,7 @@ static bool secret_of(const struct auth *a, const char *name, const char **secre
     return true;
 }
 
-/* Clients without a name came with a token, or because nobody asked. */
+/* Clients without a name used a token, or no credentials were required. */
 static bool nameless_may_stay(const struct auth *a, enum auth_kind kind)
 {
     bool ws = kind == AUTH_WEBSOCKET && a->ws_override;

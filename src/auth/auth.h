@@ -1,4 +1,4 @@
-/* auth.h: who may come in and what they may do.  Pure: no sockets, no clock but `now`. */
+/* auth.h: credentials and permissions of clients.  Pure: no sockets, no clock except `now`. */
 #ifndef MAYFLY_AUTH_H
 #define MAYFLY_AUTH_H
 
@@ -11,14 +11,14 @@ MF_MUSTCHECK int perms_new(struct perms **out, const struct options_permissions 
                            struct mf_error *e);
 struct perms *perms_retain(struct perms *p);
 void perms_release(struct perms *p);
-/* O(tokens of subject), whatever the length of the lists.  p may be NULL. */
+/* O(tokens of subject), independent of the length of the lists. p may be NULL. */
 bool perms_can_publish(const struct perms *p, struct mf_slice subject);
-/* Is it in the deny list?  (Not: missing in the allow list.) */
+/* Whether the deny list matches. (A subject missing in the allow list is not denied.) */
 bool perms_denies_publish(const struct perms *p, struct mf_slice subject);
-/* For a SUB: some entry allows all of it, and no entry denies it wholly.  Entries "subject queue"
- * decide about queue subscriptions on that subject alone; wildcards in their queue count.
- * One thing differs from nats-server on purpose: there "foo.*" also allows SUB foo.>, and so shows
- * foo.a.b to somebody who may not see it; here only '>' covers '>'. */
+/* For a SUB: some entry allows all of it, and no entry denies all of it.  Entries "subject queue"
+ * decide about queue subscriptions on that subject alone; wildcards in their queue count.  One
+ * difference from nats-server is intended: there "foo.*" also allows SUB foo.>, which shows foo.a.b
+ * to a user without permission; here only '>' covers '>'. */
 bool perms_can_subscribe(const struct perms *p, struct mf_slice pattern, struct mf_slice queue);
 /* A wildcard SUB overlaps a narrower deny: each delivery must be checked with the next one.  The
  * forms with a queue also mind entries that deny a queue name; a SUB with a queue needs them. */
@@ -27,15 +27,15 @@ bool perms_can_deliver(const struct perms *p, struct mf_slice subject);
 bool perms_filter_needed_queue(const struct perms *p, struct mf_slice pattern,
                                struct mf_slice queue);
 bool perms_can_deliver_queue(const struct perms *p, struct mf_slice subject, struct mf_slice queue);
-/* May answer what it receives: *max times (negative: no limit) for *expires_ns (negative: always).
- */
+/* Whether it may answer requests it received: *max times (negative: no limit) for *expires_ns
+ * (negative: always). */
 bool perms_tracks_responses(const struct perms *p, int64_t *max, int64_t *expires_ns);
-/* What to show in USER.INFO; the options it was made from. */
+/* The options it was compiled from, for USER.INFO. */
 const struct options_permissions *perms_options(const struct perms *p);
 
 /* --- identities ------------------------------------------------------------------------------- */
 enum auth_kind { AUTH_STANDARD, AUTH_WEBSOCKET, AUTH_LEAFNODE, AUTH_MQTT };
-struct auth_request {                             /* what the client said in CONNECT */
+struct auth_request {                             /* the credentials in CONNECT */
     const char *user, *pass, *token, *nkey, *sig; /* NULL: absent */
     struct mf_slice nonce;
     enum auth_kind kind;
@@ -43,7 +43,7 @@ struct auth_request {                             /* what the client said in CON
     const char *const *cert_names;
     size_t ncert_names;
     bool has_subject;         /* the last of them is the certificate's subject */
-    const char *no_auth_user; /* who a client without credentials becomes; NULL: nobody */
+    const char *no_auth_user; /* the user of a client without credentials; NULL: none */
     int64_t now_ns;
 };
 struct auth_identity {
@@ -59,23 +59,24 @@ MF_MUSTCHECK int auth_new(struct auth **out, const struct options *o, struct mf_
 void auth_free(struct auth *a);
 /* Some credentials are configured.  (With no_auth_user a client may still come without any.) */
 bool auth_required(const struct auth *a);
-/* The same for one kind of connection: websocket {} may ask for credentials of its own. */
+/* The same for one kind of connection: websocket {} may require credentials of its own. */
 bool auth_required_kind(const struct auth *a, enum auth_kind kind);
 bool auth_needs_nonce(const struct auth *a); /* some user is an nkey */
-/* 0 and *who, or MF_DENIED.  bcrypt is slow on purpose: auth_is_slow() tells to run it in a worker
- * (auth_check touches no shared state but reads the table). */
+/* 0 and *who, or MF_DENIED. bcrypt is slow on purpose: after auth_is_slow() the check belongs in a
+ * worker (auth_check reads the table and touches no shared state). */
 MF_MUSTCHECK int auth_check(const struct auth *a, const struct auth_request *r,
                             struct auth_identity *who);
 bool auth_is_slow(const struct auth *a, const struct auth_request *r);
-/* A client that is inside when the configuration changes. */
+/* A client that is connected when the configuration changes. */
 struct auth_present {
     const char *name, *account; /* name "" or NULL: it gave none */
     enum auth_kind kind;
 };
-/* Is it still welcome after a reload: same account, same password, token or nkey, kind of
- * connection still allowed?  (Its permissions may differ: auth_renew() tells the new ones.) */
+/* Whether a client keeps its connection after a reload: same account, same password, token or nkey,
+ * kind of connection still allowed. (Its permissions may differ: auth_renew().) */
 bool auth_same(const struct auth *old, const struct auth *now, const struct auth_present *c);
-/* What it may do and until when, now: perms retained for the caller (NULL: all).  MF_NOTFOUND. */
+/* Its present permissions and deadline: perms retained for the caller (NULL: everything is
+ * allowed).  MF_NOTFOUND. */
 MF_MUSTCHECK int auth_renew(const struct auth *a, const struct auth_present *c,
                             struct auth_identity *out);
 

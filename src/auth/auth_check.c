@@ -1,5 +1,5 @@
-/* auth_check.c: is this client who it says it is?  The order is nats-server's: nkey, certificate,
- * user of the table, then the one token or user for everybody. */
+/* auth_check.c: checks credentials, in nats-server's order: nkey, certificate, user of the table,
+ * then the one token or user for all clients. */
 #include "auth/auth_impl.h"
 
 static bool is_text(const char *s)
@@ -36,7 +36,8 @@ static bool dn_matches(const struct dn *user, const struct dn *cert, enum dn_mat
         return strcmp(user->ordered, cert->ordered) == 0;
     case DN_SORTED:
         return strcmp(user->sorted, cert->sorted) == 0;
-    default: /* the user must name all that Go shows, so a partial name matches nothing */
+    default: /* the user must name all attributes that Go shows, so a partial name matches nothing
+              */
         return cert->plain[0] != '\0' && strcmp(user->sorted, cert->plain) == 0;
     }
 }
@@ -75,9 +76,10 @@ const struct auth_user *auth_cert_user(const struct auth *a, const struct auth_r
     return NULL;
 }
 
-/* --- choosing what to compare ----------------------------------------------------------------- */
+/* --- choosing the proof ----------------------------------------------------------------------- */
 
-/* What this client must prove.  Either a user of the table or one secret for everybody. */
+/* The secret that this client must prove: that of a user of the table, or the one for all clients.
+ */
 struct proof {
     enum { PROOF_DENIED, PROOF_NONE, PROOF_SIGNATURE, PROOF_PASSWORD, PROOF_TOKEN } what;
     const struct auth_user *user;
@@ -87,7 +89,7 @@ struct proof {
 
 static const struct proof denied = {.what = PROOF_DENIED};
 
-/* Nobody may log in without a password as somebody who is known by certificate. */
+/* A user known by certificate alone cannot log in without a password. */
 static bool certificate_only(const struct auth *a, const struct auth_user *u, enum auth_kind kind)
 {
     return !is_text(u->password) && !maps_certs(a, kind) && (a->maps & u->kinds) != 0;
@@ -150,7 +152,7 @@ static struct proof choose(const struct auth *a, const struct auth_request *r)
     return simple_proof(a, r);
 }
 
-static bool proven(const struct proof *p, const struct auth_request *r)
+static bool is_proven(const struct proof *p, const struct auth_request *r)
 {
     switch (p->what) {
     case PROOF_NONE:
@@ -171,7 +173,7 @@ int auth_check(const struct auth *a, const struct auth_request *r, struct auth_i
 {
     struct proof p = choose(a, r);
 
-    if (a->closed || !proven(&p, r) || (p.user != NULL && p.user->proxied))
+    if (a->closed || !is_proven(&p, r) || (p.user != NULL && p.user->proxied))
         return MF_DENIED;
     *who = (struct auth_identity){.account = AUTH_GLOBAL, .name = p.name};
     if (p.user != NULL) {

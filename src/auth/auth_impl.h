@@ -1,4 +1,4 @@
-/* auth_int.h: the table of users, shared by the files that build it and that ask it. */
+/* auth_impl.h: the table of users, shared by the files that build and search it. */
 #ifndef MAYFLY_AUTH_INT_H
 #define MAYFLY_AUTH_INT_H
 
@@ -17,7 +17,7 @@ struct auth_user {
     unsigned kinds; /* bit per auth_kind it may connect as */
     struct perms *perms;
     int64_t deadline_ns;
-    bool proxied; /* may only come through a trusted proxy, which is not known here: refused */
+    bool proxied; /* may connect through a trusted proxy alone, which is not supported: refused */
     bool has_dn;  /* its name is a distinguished name (only looked at with verify_and_map) */
     struct dn dn;
 };
@@ -33,8 +33,8 @@ struct auth {
     struct table names;
     size_t nnkeys;
     bool required;
-    bool closed; /* someone else would decide who may enter, and nobody asks him yet: refuse all */
-    bool open;   /* only the system account has users: others enter as nobody */
+    bool closed; /* another authority would decide, and none is asked yet: all are refused */
+    bool open;   /* only the system account has users: others need no credentials */
     struct auth_simple simple;
     bool ws_override;
     struct auth_simple ws;

@@ -97,7 +97,7 @@ static int parse_escape(struct parser *p, struct attr *a)
         return MF_INVAL;
     p->at += 2;
     if (hi == 0 && lo < 8)
-        return MF_INVAL; /* would look like our own separators */
+        return MF_INVAL; /* would equal a separator */
     mf_buf_byte(&a->text, (uint8_t)(hi << 4 | lo));
     return 0;
 }

@@ -1,4 +1,4 @@
-/* dn.h: distinguished names (RFC 4514) of certificates in a form that can be compared. */
+/* dn_impl.h: distinguished names (RFC 4514) of certificates in a form that can be compared. */
 #ifndef MAYFLY_AUTH_DN_H
 #define MAYFLY_AUTH_DN_H
 

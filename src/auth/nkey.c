@@ -29,7 +29,7 @@ static uint16_t crc16(const uint8_t *p, size_t n)
     return (uint16_t)crc;
 }
 
-/* Both directions go in groups of 8 characters, 5 bytes; a key has exactly 7 groups. */
+/* Both directions work in groups of 8 characters, 5 bytes; a key has exactly 7 groups. */
 static void base32_encode(char dst[TEXT + 1], const uint8_t raw[RAW])
 {
     for (size_t g = 0; g < RAW / 5; g++) {
@@ -124,7 +124,7 @@ void nkey_random(char dst[NKEY_TEXT], enum nkey_kind kind)
     uint8_t seed[crypto_sign_SEEDBYTES], pk[crypto_sign_PUBLICKEYBYTES];
     uint8_t sk[crypto_sign_SECRETKEYBYTES];
 
-    /* Nobody ever signs with it, but the id is a real point on the curve, as tools expect. */
+    /* The id never signs anything, but is a real point on the curve, as tools expect. */
     rand_bytes(seed, sizeof seed);
     if (sodium_init() < 0 || crypto_sign_seed_keypair(pk, sk, seed) != 0)
         memcpy(pk, seed, sizeof pk);

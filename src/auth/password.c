@@ -1,5 +1,5 @@
-/* password.c: stored passwords and tokens: bcrypt or plain, compared without telling by time how
- * much was right. */
+/* password.c: stored passwords and tokens: bcrypt or plain, compared in a time that does not depend
+ * on the number of equal characters. */
 #include "auth/auth.h"
 
 #include <crypt.h>
@@ -45,7 +45,7 @@ static bool bcrypt_matches(const char *stored, const char *given)
     return ok;
 }
 
-/* Takes as long as what was given is long, whatever is stored. */
+/* The time depends on the length of the given text, not on the stored one. */
 static bool plain_matches(const char *stored, const char *given)
 {
     size_t ns = strlen(stored), ng = strlen(given);

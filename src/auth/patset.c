@@ -170,7 +170,7 @@ int patset_add(struct patset *s, struct mf_slice pattern, struct mf_slice queue)
     return ends_add(&n->here, queue);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
 struct question {
     const struct patset *set;
@@ -233,7 +233,7 @@ struct patset_hit patset_match(const struct patset *s, struct mf_slice subject,
 {
     struct question q = {.set = s, .queue = queue, .tail = tail};
 
-    if (!has_empty_token(subject)) /* such a subject reaches nobody */
+    if (!has_empty_token(subject))
         walk(&q, &s->root, subject);
     return q.hit;
 }

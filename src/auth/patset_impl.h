@@ -1,8 +1,9 @@
-/* patset.h: a set of subject patterns, each for everybody or for some queue names; asked at once.
+/* patset_impl.h: a set of subject patterns, each for all clients or for some queue names; all are
+ * matched at once.
  *
  * A tree of tokens: a literal child is found by hash, '*' and a closing '>' have a pointer of their
- * own.  Asking costs O(tokens of the subject) and one more walk for each '*' it passes, whatever
- * the number of patterns. */
+ * own.  Matching costs O(tokens of the subject) and one more walk for each '*' it passes,
+ * independent of the number of patterns. */
 #ifndef MAYFLY_AUTH_PATSET_H
 #define MAYFLY_AUTH_PATSET_H
 
@@ -12,7 +13,7 @@ struct patset;
 
 MF_MUSTCHECK int patset_new(struct patset **out);
 void patset_free(struct patset *s);
-/* pattern must be valid; queue may be empty (everybody) or a pattern itself. */
+/* pattern must be valid; queue may be empty (all clients) or a pattern itself. */
 MF_MUSTCHECK int patset_add(struct patset *s, struct mf_slice pattern, struct mf_slice queue);
 
 struct patset_hit {
@@ -20,7 +21,7 @@ struct patset_hit {
     bool queued;    /* some entry with a queue matches the subject */
     bool queue_hit; /* ... and the queue too */
 };
-/* How the last token is taken when the question is itself a pattern that ends in '>'. */
+/* How the last token is matched when the subject is itself a pattern that ends in '>'. */
 enum patset_tail {
     PATSET_LITERAL, /* like any token: '*' matches it */
     PATSET_SUBSET,  /* only '>' covers it */

@@ -1,4 +1,4 @@
-/* perms.c: what a user may publish and subscribe to: allow and deny lists, compiled and counted. */
+/* perms.c: permissions to publish and subscribe: allow and deny lists, compiled and counted. */
 #include "auth/auth.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 struct perms {
     atomic_uint refs; /* credentials are checked in workers, and each success takes a reference */
     struct patset *pub_allow, *pub_deny, *sub_allow, *sub_deny;
-    struct options_permissions made_from; /* our own copy: a reload frees the original */
+    struct options_permissions made_from; /* a copy: a reload frees the original */
 };
 
 /* --- copies of the options -------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ int perms_new(struct perms **out, const struct options_permissions *o, struct mf
         rc = mf_fail(e, MF_NOMEM, "permissions");
         goto err;
     }
-    /* Who may only answer gets an allow list with nothing in it. */
+    /* A user that may only answer gets an empty allow list. */
     if ((o->publish.allow_set || o->responses_set) &&
         (rc = compile(&p->pub_allow, &o->publish.allow, false, e)) != 0)
         goto err;
@@ -174,7 +174,7 @@ void perms_release(struct perms *p)
         perms_free(p);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 bool perms_denies_publish(const struct perms *p, struct mf_slice subject)
 {
@@ -192,7 +192,7 @@ bool perms_can_publish(const struct perms *p, struct mf_slice subject)
     return !perms_denies_publish(p, subject);
 }
 
-static bool denied(const struct perms *p, struct mf_slice subject, struct mf_slice queue)
+static bool is_denied(const struct perms *p, struct mf_slice subject, struct mf_slice queue)
 {
     struct patset_hit h = patset_match(p->sub_deny, subject, queue, PATSET_LITERAL);
 
@@ -210,7 +210,7 @@ bool perms_can_subscribe(const struct perms *p, struct mf_slice pattern, struct 
         if (queue.len > 0 && h.queued ? !h.queue_hit : !h.plain)
             return false;
     }
-    return p->sub_deny == NULL || !denied(p, pattern, queue);
+    return p->sub_deny == NULL || !is_denied(p, pattern, queue);
 }
 
 static bool overlaps(const struct options_list *l, struct mf_slice pattern, struct mf_slice queue)
@@ -234,7 +234,7 @@ bool perms_filter_needed_queue(const struct perms *p, struct mf_slice pattern,
 
 bool perms_can_deliver_queue(const struct perms *p, struct mf_slice subject, struct mf_slice queue)
 {
-    return p == NULL || p->sub_deny == NULL || !denied(p, subject, queue);
+    return p == NULL || p->sub_deny == NULL || !is_denied(p, subject, queue);
 }
 
 bool perms_filter_needed(const struct perms *p, struct mf_slice pattern)

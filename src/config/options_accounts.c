@@ -1,5 +1,5 @@
 /* options_accounts.c: accounts: users, limits, mappings; exports and imports are in
- * options_doors.c, what accounts say about each other in options_accounts_check.c. */
+ * options_exports.c, what accounts say about each other in options_accounts_check.c. */
 #include "config/options_impl.h"
 
 #define ACCOUNT(member) offsetof(struct options_account, member)

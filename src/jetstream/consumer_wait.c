@@ -40,8 +40,9 @@ static void wake_up(struct js_account *ja, struct waiter *w, struct mf_slice que
     loop_defer(ja->js->loop, &js_wire(ja)->waits.wake);
 }
 
-static void subscribed(void *arg, struct mf_slice pattern, struct mf_slice queue)
+static void subscribed(void *arg, const struct router_sub *s)
 {
+    struct mf_slice pattern = s->pattern, queue = s->queue;
     struct js_account *ja = arg;
     const struct table *t = &js_wire(ja)->waits.by_subject;
     struct table_node *n;
@@ -70,7 +71,10 @@ static void listen(struct js_account *ja)
 {
     bool on = js_wire(ja)->waits.by_subject.count > 0 || js_wire(ja)->waits.lost;
 
-    router_on_subscribe(account_router(ja->account), on ? subscribed : NULL, ja);
+    if (on)
+        router_observe(account_router(ja->account), &js_wire(ja)->waits.observer);
+    else
+        router_unobserve(&js_wire(ja)->waits.observer);
 }
 
 /* --- waiting consumers ------------------------------------------------------------------------ */
@@ -158,6 +162,7 @@ void waits_init(struct js_account *ja)
 {
     mf_list_init(&js_wire(ja)->waits.woken);
     js_wire(ja)->waits.wake.fn = wake;
+    js_wire(ja)->waits.observer = (struct router_observer){.subscribed = subscribed, .arg = ja};
 }
 
 void waits_drop(struct js_account *ja, const struct consumers *g)
@@ -183,6 +188,6 @@ void waits_drop(struct js_account *ja, const struct consumers *g)
 void waits_fini(struct js_account *ja)
 {
     loop_defer_cancel(ja->js->loop, &js_wire(ja)->waits.wake);
-    router_on_subscribe(account_router(ja->account), NULL, NULL);
+    router_unobserve(&js_wire(ja)->waits.observer);
     table_fini(&js_wire(ja)->waits.by_subject);
 }

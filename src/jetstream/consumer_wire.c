@@ -46,7 +46,7 @@ static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg
     size_t n;
 
     delivering++;
-    n = account_publish_mapped(ja->account, &rm);
+    n = account_publish(ja->account, &rm);
     delivering--;
     return n == 0 && router_starved(account_router(ja->account)) ? CONSUMER_LATER : n;
 }

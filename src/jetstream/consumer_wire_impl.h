@@ -28,6 +28,7 @@ struct consumer_waits {
     struct mf_list
         woken; /* waiter.link: a subscriber came; they are notified at the end of the turn */
     struct loop_defer wake;
+    struct router_observer observer; /* observes while a consumer waits */
     bool lost; /* a waiter was not noted for lack of memory: all consumers are looked at */
 };
 

@@ -68,8 +68,8 @@ static void host_publish(void *arg, const struct mf_msg *m)
 {
     struct js_account *ja = arg;
 
-    (void)account_publish_mapped(
-        ja->account, &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
+    (void)account_publish(ja->account,
+                          &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
 }
 
 static void stream_added(void *arg, struct stream *s)

@@ -41,8 +41,8 @@ void js_publish(struct js_account *ja, struct mf_slice subject, struct mf_slice 
 {
     struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = payload};
 
-    (void)account_publish_mapped(
-        ja->account, &(struct router_msg){.route = subject, .msg = &m, .no_request = true});
+    (void)account_publish(ja->account,
+                          &(struct router_msg){.route = subject, .msg = &m, .no_request = true});
 }
 
 bool js_slice_spent(const struct js_account *ja, size_t units)

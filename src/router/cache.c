@@ -10,7 +10,7 @@
 _Static_assert(sizeof(struct cache_set) == 64, "a set is one cache line");
 _Static_assert(CACHE_ITEMS <= UINT8_MAX && CACHE_ONE <= 256 && CACHE_TWO <= 256, "fits its fields");
 
-/* 0 < tokens: a subject of one token depends on no generation of two, and takes any. */
+/* tokens > 0: a subject of one token depends on no generation of two tokens, and uses any. */
 static uint8_t one_of(uint64_t first)
 {
     return (uint8_t)(first >> 32) & (CACHE_ONE - 1);
@@ -37,7 +37,7 @@ static void place(struct cache_set *s, unsigned way, struct cache_entry *e)
     s->tag[way] = (uint16_t)(e->hash >> 48);
 }
 
-/* More sets.  Of each old set the entries spread over two new ones, so all find a place. */
+/* Doubles the sets.  The entries of each old set spread over two new ones, so all find a place. */
 static bool grow(struct cache *c)
 {
     uint32_t sets = c->sets == 0 ? SETS_MIN : c->sets * 2;
@@ -59,9 +59,10 @@ static bool grow(struct cache *c)
     return true;
 }
 
-/* A way for a subject that has none: an empty one, or, when it knocks a second time, a stale one or
- * the first not used since the hand passed.  CACHE_WAYS: none.  Entries are not looked at before
- * the second knock: for a subject asked for once they would be four cache misses for nothing. */
+/* Finds a way for a subject without an entry: an empty one, or, at the second request in a row, a
+ * stale one or the first that was not used since the clock hand passed.  CACHE_WAYS: none.  Entries
+ * are not read before the second request: for a subject that is published once they would cost four
+ * cache misses. */
 static unsigned choose(const struct cache *c, struct cache_set *s, uint64_t hash)
 {
     for (unsigned w = 0; w < CACHE_WAYS; w++)

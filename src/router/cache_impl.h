@@ -1,17 +1,18 @@
-/* cache.h: the matches of recently published subjects.
+/* cache_impl.h: the matches of recently published subjects.
  *
- * An entry lists nodes, not subscriptions: it stays right while people come and go at patterns that
- * others hold too.  It goes wrong only when a node gets its first subscription or loses its last,
- * and then:
- *   - the pattern is literal: the one entry for that subject is dropped;
- *   - it has wildcards: a generation is advanced: that of its first two tokens if both are literal,
- *     else that of its first, else the one of all.  An entry is fresh while the sum of the three
- *     generations it depends on is what it was; they only grow, so equal sums mean equal parts.
- * A client that subscribes to _INBOX.<id>.* thus disturbs nobody but a 256th of the inboxes.
+ * An entry lists nodes, not subscriptions: it stays valid while subscriptions begin and end at
+ * patterns that have others.  It becomes invalid when a node gets its first subscription or loses
+ * its last one:
+ *   - the pattern is literal: the entry of that subject is dropped;
+ *   - the pattern has wildcards: a generation is advanced: that of its first two tokens if both are
+ * literal, else that of its first token, else the generation of all subjects.  An entry is fresh
+ * while the sum of the three generations it depends on is unchanged; generations only grow, so
+ * equal sums mean equal parts.  A client that subscribes to _INBOX.<id>.* thus invalidates only one
+ * of 256 parts of the inboxes.
  *
- * Four-way sets, at most CACHE_SETS_MAX of them; a new subject gets a free place at once, but
- * pushes out another only when it is asked for twice in a row: subjects nobody repeats cannot flush
- * the others, and cost no allocation once the cache is full. */
+ * Four-way sets, at most CACHE_SETS_MAX; a new subject gets a free place at once, but replaces
+ * another entry only when it is published twice in a row: subjects that never repeat cannot
+ * displace the others, and cost no allocation once the cache is full. */
 #ifndef MAYFLY_ROUTER_CACHE_H
 #define MAYFLY_ROUTER_CACHE_H
 
@@ -37,7 +38,7 @@ struct cache_entry {
 struct cache_set {
     struct cache_entry *way[CACHE_WAYS];
     uint16_t tag[CACHE_WAYS];
-    uint32_t knock; /* who asked last for a place and found none */
+    uint32_t knock; /* hash of the last subject that found no place */
     uint8_t hand;
     uint8_t pad[19];
 };
@@ -49,13 +50,13 @@ struct cache {
 };
 
 void cache_fini(struct cache *c);
-/* Remembers the items of t->found for the subject just split into n tokens.  stale: the entry it
- * has already, or NULL.  Does nothing when it may not or cannot. */
+/* Stores the items of t->found for the subject just split into n tokens. stale: its present entry,
+ * or NULL. Does nothing if the result is too large or memory is short. */
 void cache_put(struct cache *c, struct cache_entry *stale, struct mf_slice subject, uint64_t hash,
                const struct trie *t, uint32_t n);
-/* The answers for subjects that match pattern have changed. */
+/* The matches of subjects that match pattern have changed. */
 void cache_forget(struct cache *c, struct mf_slice pattern, bool wild);
-/* What is wrong with its structure, or NULL. */
+/* The name of a broken invariant, or NULL. */
 const char *cache_check(const struct cache *c);
 
 static inline const uint8_t *cache_subject(const struct cache_entry *e)

@@ -10,7 +10,7 @@ struct walk {
     uint32_t nodes;
 };
 
-/* Pattern text and path say the same, from the last token to the first. */
+/* The text of the pattern equals its path, from the last token to the first. */
 static bool path_is_pattern(const struct trie *t, const struct node *n)
 {
     struct mf_slice p = node_pattern(n);

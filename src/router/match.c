@@ -1,8 +1,8 @@
-/* match.c: which nodes of the trie a published subject reaches.
+/* match.c: finds the nodes of the trie that a published subject reaches.
  *
- * From each node the literal child is followed and the '*' child is put aside; '>' takes all that
- * is left.  The stack is explicit and as deep as the longest pattern, so that neither a long
- * subject nor a long pattern can exhaust ours. */
+ * From each node the literal child is followed and the '*' child is put aside; '>' matches all
+ * remaining tokens.  The stack is explicit and as deep as the longest pattern, so that neither a
+ * long subject nor a long pattern can exhaust the stack of the thread. */
 #include "router/trie_impl.h"
 #include "base/array.h"
 

@@ -1,10 +1,10 @@
-/* router.c: subscribing, and bringing a message to everybody who wants it.
+/* router.c: subscribing, and delivery of a message to all matching subscriptions.
  *
- * publish: the subject's nodes come from the cache or the trie; they are pinned (busy), visited,
- * and released.  While a node is busy its slots do not move and it is not freed, so a visit is an
- * index that runs up to the length of the start: who unsubscribes leaves a tombstone that is
- * skipped, who subscribes stands beyond the end.  Nothing has to know which publishes are under
- * way, and any of them may nest. */
+ * publish: the nodes of the subject come from the cache or the trie; they are pinned (busy),
+ * visited and released.  The slots of a busy node do not move and the node is not freed, so a visit
+ * is an index that runs up to the length at its start: an unsubscribed slot is a tombstone and is
+ * skipped, a new subscription stands beyond the end.  Publishes may nest; none of them needs to
+ * know of the others. */
 #include "router/router_impl.h"
 
 #include "base/lend.h"
@@ -22,6 +22,7 @@ int router_new(struct router **out, struct mf_error *e)
         free(r);
         return mf_fail(e, MF_NOMEM, "router");
     }
+    mf_list_init(&r->observers);
     *out = r;
     return 0;
 }
@@ -30,13 +31,13 @@ void router_free(struct router *r)
 {
     if (r == NULL)
         return;
-    assert(r->subs == 0);
+    assert(r->subs == 0 && mf_list_empty(&r->observers));
     trie_fini(&r->trie);
     cache_fini(&r->cache);
     free(r);
 }
 
-/* --- coming and going ---------------------------------------------------------------------- */
+/* --- subscribing --------------------------------------------------------------------------- */
 
 /* n got its first subscription, or is about to be released. */
 static void forget_answers(struct router *r, struct node *n)
@@ -46,12 +47,50 @@ static void forget_answers(struct router *r, struct node *n)
     cache_forget(&r->cache, node_pattern(pattern), pattern->wild);
 }
 
-static void emptied(struct router *r, struct node *n)
+static void release_emptied(struct router *r, struct node *n)
 {
     if (n->len > 0)
         return;
     forget_answers(r, n);
     trie_release(&r->trie, n);
+}
+
+static void notify_subscribed(struct router *r, const struct router_sub *s)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &r->observers)
+    {
+        struct router_observer *o = mf_container(pos, struct router_observer, link);
+        if (o->subscribed != NULL)
+            o->subscribed(o->arg, s);
+    }
+}
+
+static void notify_unsubscribed(struct router *r, const struct router_sub *s)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &r->observers)
+    {
+        struct router_observer *o = mf_container(pos, struct router_observer, link);
+        if (o->unsubscribed != NULL)
+            o->unsubscribed(o->arg, s);
+    }
+}
+
+void router_observe(struct router *r, struct router_observer *o)
+{
+    if (o->link.next == NULL)
+        mf_list_init(&o->link);
+    if (mf_list_empty(&o->link))
+        mf_list_push(&r->observers, &o->link);
+}
+
+void router_unobserve(struct router_observer *o)
+{
+    if (o->link.next != NULL)
+        mf_list_del(&o->link);
 }
 
 int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice queue,
@@ -79,17 +118,9 @@ int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice 
         forget_answers(r, n);
     r->subs++;
     r->inserts++;
-    if (MF_UNLIKELY(r->subscribed != NULL))
-        r->subscribed(r->subscribed_arg, s->pattern, s->queue);
+    if (MF_UNLIKELY(!mf_list_empty(&r->observers)))
+        notify_subscribed(r, s);
     return 0;
-}
-
-void router_on_subscribe(struct router *r,
-                         void (*fn)(void *arg, struct mf_slice pattern, struct mf_slice queue),
-                         void *arg)
-{
-    r->subscribed = fn;
-    r->subscribed_arg = arg;
 }
 
 void router_unsubscribe(struct router *r, struct router_sub *s)
@@ -100,10 +131,12 @@ void router_unsubscribe(struct router *r, struct router_sub *s)
         return;
     trie_remove_sub(n, s);
     s->node = NULL;
+    if (MF_UNLIKELY(!mf_list_empty(&r->observers)))
+        notify_unsubscribed(r, s);
     s->pattern = s->queue = MF_SLICE_NONE;
     r->subs--;
     r->removes++;
-    emptied(r, n);
+    release_emptied(r, n);
 }
 
 uint64_t router_departures(const struct router *r)
@@ -113,16 +146,16 @@ uint64_t router_departures(const struct router *r)
 
 /* --- visiting ------------------------------------------------------------------------------ */
 
-static inline void leave(struct router *r, struct node *n)
+static inline void leave_node(struct router *r, struct node *n)
 {
     if (--n->busy > 0 || MF_LIKELY(n->tomb == 0))
         return;
     trie_settle(n);
-    emptied(r, n);
+    release_emptied(r, n);
 }
 
-/* Where the answers for a subject are: in the cache or in trie.found.  Good until the router is
- * used again. */
+/* The matches of a subject, in the cache or in trie.found.  Valid until the router is used again.
+ */
 struct answer {
     const uintptr_t *item;
     uint32_t n;
@@ -178,7 +211,7 @@ static bool frame_open(struct frame *f, struct answer a)
 static void frame_close(struct router *r, struct frame *f)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        leave(r, f->pin[i].node);
+        leave_node(r, f->pin[i].node);
     if (f->pin != f->room)
         free(f->pin);
 }
@@ -198,8 +231,8 @@ static size_t deliver_plain(struct node *n, uint32_t len, const struct router_ms
     return taken;
 }
 
-/* One member of the `count` pinned groups that share a name: from a random one on until it is
- * taken. */
+/* Delivers to one member of the `count` pinned groups that share a name: tries all members from a
+ * random one on, until one accepts. */
 static bool deliver_group(const struct pin *p, uint32_t count, const struct router_msg *m)
 {
     uint32_t total = 0, k = 0, at;
@@ -253,7 +286,7 @@ static inline size_t publish(struct router *r, const struct router_msg *m)
     struct answer a = look_up(r, m->route, &r->hits);
     if (a.n != 1)
         return a.n == 0 ? 0 : deliver_frame(r, a, m);
-    /* By far the most frequent case: one pattern. */
+    /* The most frequent case: one pattern. */
     struct node *n = item_node(a.item[0]);
     bool group = a.item[0] & ITEM_GROUP;
     size_t taken;
@@ -262,7 +295,7 @@ static inline size_t publish(struct router *r, const struct router_msg *m)
         taken = deliver_group(&(struct pin){n, n->len, true, false}, 1, m);
     else
         taken = deliver_plain(n, n->len, m);
-    leave(r, n);
+    leave_node(r, n);
     return taken;
 }
 
@@ -344,7 +377,7 @@ void router_match(struct router *r, struct mf_slice subject,
     frame_close(r, &f);
 }
 
-/* --- looking on ---------------------------------------------------------------------------- */
+/* --- searching ----------------------------------------------------------------------------- */
 
 struct each {
     void (*visit)(void *arg, struct router_sub *s);
@@ -389,7 +422,7 @@ void router_stats(struct router *r, struct router_stats *out)
     for (uint32_t i = 0; i < r->cache.sets * CACHE_WAYS; i++) {
         const struct cache_entry *e = r->cache.set[i / CACHE_WAYS].way[i % CACHE_WAYS];
         if (e == NULL || !cache_fresh(&r->cache, e))
-            continue; /* the nodes of a stale one may be gone */
+            continue; /* nodes of a stale entry may be freed */
         uint64_t n = fanout(e);
         fresh++;
         sum += n;

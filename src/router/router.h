@@ -1,29 +1,28 @@
-/* router.h: who wants which subject.  One router is one subject space (an account).
+/* router.h: subscriptions by subject.  One router is one subject space (an account).
  *
- * A trie of tokens holds the patterns; a bounded cache remembers the matches of recent subjects for
- * as long as they are right.  subscribe and unsubscribe: O(tokens of the pattern).  publish:
- * O(tokens + matching subscriptions), whatever the number of others; O(1) + matches when cached.
- * No call ever walks all subscriptions or all of the cache, except those that say so.
- * Memory per subscription: the struct below, and for the first one of a pattern one node per token
- * that no other pattern shares: 64 bytes and its text (the last one: the pattern's text), plus
- * malloc's and the table's 24 or so.  The cache takes at most 1 MB for subjects of usual length, 5
- * MB at worst.
+ * A trie of tokens holds the patterns; a bounded cache keeps the matches of recent subjects while
+ * they are valid. subscribe and unsubscribe: O(tokens of the pattern). publish: O(tokens + matching
+ * subscriptions), independent of other subscriptions; O(1) + matches when cached.  No call walks
+ * all subscriptions or all of the cache, except those that say so.  Memory per subscription: the
+ * struct below, and for the first subscription to a pattern one node per token that no other
+ * pattern shares: 64 bytes and its text (the last node: the pattern's text), plus about 24 bytes of
+ * malloc and table.  The cache takes at most 1 MB for subjects of usual length, 5 MB at worst.
  *
- * Re-entrancy: deliver() and visit() may subscribe, unsubscribe anybody and publish.  Who was
- * unsubscribed is not called any more, and may be freed at once; who subscribed during a publish
- * does not get that message. */
+ * Re-entrancy: deliver() and visit() may subscribe, unsubscribe any subscription and publish.  A
+ * subscription that was unsubscribed is not called any more and may be freed at once; a
+ * subscription made during a publish does not receive that message. */
 #ifndef MAYFLY_ROUTER_H
 #define MAYFLY_ROUTER_H
 
-#include "base/base.h"
+#include "base/list.h"
 
 struct router;
 struct router_sub;
 
-/* A message under way.  route decides who gets it and may differ from msg->subject, which is what
- * receivers see.  Its tokens are taken as they are, even '*' and '>'; with an empty token it
- * reaches nobody.  origin: who published (a client), for echo and loop checks; may be NULL.
- * no_request: nobody with a permission for this subject has published it: the server sent it (an
+/* A message being published. route selects the subscriptions and may differ from msg->subject,
+ * which receivers see.  Tokens of route are literal, even '*' and '>'; a route with an empty token
+ * reaches nobody. origin: the publisher (a client), for echo and loop checks; may be NULL.
+ * no_request: no publisher had a permission for this subject: the server sent the message (an
  * answer, a delivery, a republished copy), or it is an answer from another account.  The JetStream
  * API does not execute such a message. */
 struct router_msg {
@@ -33,10 +32,11 @@ struct router_msg {
     bool no_request;
 };
 
-/* Embedded in its owner, who zeroes it, fills `deliver` and frees it after router_unsubscribe(). */
+/* Embedded in its owner, which zeroes it, fills `deliver` and frees it after router_unsubscribe().
+ */
 struct router_sub {
-    /* true: taken.  false: refused (echo off, permission, closing); in a queue group the next
-     * member is asked. */
+    /* true: accepted. false: refused (echo off, permission, closing); in a queue group the next
+     * member is tried. */
     bool (*deliver)(struct router_sub *s, const struct router_msg *m);
     /* The router's: */
     struct mf_slice pattern, queue; /* copies, valid while subscribed; empty otherwise */
@@ -48,46 +48,58 @@ struct router_sub {
 };
 
 MF_MUSTCHECK int router_new(struct router **out, struct mf_error *e);
-void router_free(struct router *r); /* no subscriptions left; not from inside deliver() */
+void router_free(
+    struct router *r); /* no subscriptions and observers left; not from inside deliver() */
 /* queue empty: a plain subscription.  MF_INVAL: bad pattern; MF_LIMIT: pattern or queue longer than
  * 65535 bytes; MF_NOMEM.  On failure nothing changed. */
 MF_MUSTCHECK int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice queue,
                                   struct router_sub *s);
 void router_unsubscribe(struct router *r, struct router_sub *s); /* harmless twice */
-/* How many took it: every plain match, and one member, chosen at random, of each queue name among
- * all matching patterns.  Nobody, if there is no memory to list them: router_starved(). */
+/* Returns the number of receivers: every plain match, and one member, chosen at random, of each
+ * queue name among all matching patterns. 0 without memory to list the matches: router_starved().
+ */
 size_t router_publish(struct router *r, const struct router_msg *m);
-/* Would anybody get it?  Does not ask deliver(). */
+/* Whether any subscription matches.  Does not call deliver(). */
 bool router_has_interest(struct router *r, struct mf_slice subject);
-/* Did somebody subscribe to this very subject, not to a pattern?  queue empty: outside of any
- * group; else: as a member of that one.  O(tokens + matching patterns). */
+/* Whether a subscription to exactly this subject exists, not to a pattern. queue empty: a plain
+ * subscription; else: a member of that queue group.  O(tokens + matching patterns). */
 bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice queue);
-/* How many subscriptions have ended so far. */
+/* The number of subscriptions that ended. */
 uint64_t router_departures(const struct router *r);
-/* fn hears of every subscription, after it was made and before router_subscribe() returns: its
- * owner is not done with it yet, so fn only takes note and may not publish or change the router.
- * One at a time; NULL: nobody. */
-void router_on_subscribe(struct router *r,
-                         void (*fn)(void *arg, struct mf_slice pattern, struct mf_slice queue),
-                         void *arg);
+
+/* Observer of the subscriptions of a router.  Embedded in its owner, which zeroes it, fills the
+ * first three members and frees it after router_unobserve().  Either function may be NULL.
+ * subscribed(): s can be found already, but its owner is still inside router_subscribe().
+ * unsubscribed(): s is not called any more; its pattern and queue are still set.
+ * Both must not publish or change the router, and unsubscribed() must not search it.  Both may call
+ * router_unobserve() for their own observer. */
+struct router_observer {
+    void (*subscribed)(void *arg, const struct router_sub *s);
+    void (*unsubscribed)(void *arg, const struct router_sub *s);
+    void *arg;
+    struct mf_list link; /* the router's */
+};
+/* Observers are notified in the order they were added.  Both calls are harmless twice. */
+void router_observe(struct router *r, struct router_observer *o);
+void router_unobserve(struct router_observer *o);
 /* Calls visit for each subscription that matches the literal subject (all queue members too). */
 void router_match(struct router *r, struct mf_slice subject,
                   void (*visit)(void *arg, struct router_sub *s), void *arg);
-/* The last call of those that look for a subject found no memory to do so: nobody was found, and
- * that may not be the truth.  Ask at once: who was delivered to may have looked himself. */
+/* Whether the last search found no memory: its result "nobody" may be wrong.  Must be called right
+ * after the search: receivers may search, too. */
 bool router_starved(const struct router *r);
 /* Every subscription, unordered; visit must not change the router. */
 void router_each(struct router *r, void (*visit)(void *arg, struct router_sub *s), void *arg);
 
-/* matches and cache_hits count publishes; the fan-outs are of the cached subjects, as
- * nats-server's are (a queue group counts once).  O(cache). */
+/* matches and cache_hits count publishes; the fan-outs are those of cached subjects, as in
+ * nats-server (a queue group counts once).  O(cache). */
 struct router_stats {
     uint64_t subs, cache, inserts, removes, matches, cache_hits, max_fanout;
     double avg_fanout;
 };
 void router_stats(struct router *r, struct router_stats *out);
 
-/* For tests: NULL, or which invariant is broken.  O(everything). */
+/* For tests: NULL, or the name of a broken invariant.  O(everything). */
 const char *router_check(struct router *r);
 
 #endif

@@ -8,9 +8,8 @@ struct router {
     struct trie trie;
     struct cache cache;
     uint64_t subs, inserts, removes, matches, hits;
-    bool starved; /* the last look found no memory */
-    void (*subscribed)(void *arg, struct mf_slice pattern, struct mf_slice queue); /* or NULL */
-    void *subscribed_arg;
+    bool starved;             /* the last look found no memory */
+    struct mf_list observers; /* router_observer.link */
 };
 
 #endif

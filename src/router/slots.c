@@ -60,7 +60,7 @@ static void trim(struct node *n)
     while (cap_log > 2 && n->len <= 1u << cap_log >> 2)
         cap_log--;
     if (cap_log < n->cap_log)
-        (void)resize(n, cap_log); /* failing to shrink harms nobody */
+        (void)resize(n, cap_log); /* without memory the array stays large */
 }
 
 void trie_remove_sub(struct node *n, struct router_sub *s)

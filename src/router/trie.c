@@ -1,5 +1,5 @@
-/* trie.c: nodes, their table and their texts.  Who subscribes at a node: slots.c; who matches a
- * subject: match.c. */
+/* trie.c: nodes, their table and their texts.  Subscriptions of a node: slots.c; matching: match.c.
+ */
 #include "router/trie_impl.h"
 
 #include "codec/hash.h"
@@ -151,7 +151,7 @@ static struct node *new_child(struct trie *t, struct node *parent, enum node_kin
     return n;
 }
 
-/* Frees n and those above it that only led to it. */
+/* Frees n and those parents that have no other use. */
 static void prune(struct trie *t, struct node *n)
 {
     while (n != t->root && n->len == 0 && n->kids == 0) {

@@ -1,4 +1,4 @@
-/* trie.h: the patterns of a router as a trie of tokens, all of its edges in one hash table.
+/* trie_impl.h: the patterns of a router as a trie of tokens, all of its edges in one hash table.
  *
  *     foo.*      root --foo--> node --*--> node {plain: a, b}
  *     foo.bar q        \                     \--group q--> node {members: c}
@@ -58,8 +58,8 @@ struct trie_token {
     uint64_t hash;
 };
 
-/* Somebody to visit: a pattern's plain subscriptions, or a group.  Items of one queue name follow
- * each other, all but the first marked ITEM_SAME. */
+/* An item to visit: the plain subscriptions of a pattern, or a group.  Items of one queue name
+ * follow each other, all but the first marked ITEM_SAME. */
 #define ITEM_GROUP ((uintptr_t)1)
 #define ITEM_SAME  ((uintptr_t)2)
 static inline struct node *item_node(uintptr_t item)
@@ -102,7 +102,7 @@ void trie_fini(struct trie *t);
 struct node *trie_pattern(struct trie *t, struct mf_slice pattern);
 /* The same for a queue group of it. */
 struct node *trie_group(struct trie *t, struct node *pattern, struct mf_slice queue);
-/* To be called when nobody is subscribed at n any more: frees what nobody needs. */
+/* Called when n has no subscription any more: frees nodes without use. */
 void trie_release(struct trie *t, struct node *n);
 
 MF_MUSTCHECK int trie_add_sub(struct node *n, struct router_sub *s); /* sets s->pos */
@@ -116,7 +116,7 @@ uint32_t trie_split(struct trie *t, struct mf_slice subject);
 /* All items for the subject just split into n tokens, in t->found.  false: out of memory. */
 bool trie_match(struct trie *t, uint32_t n);
 
-/* What match.c asks of the table.  A '*' or '>' is to be looked for only where there is one. */
+/* Lookups of match.c in the table.  A '*' or '>' child is looked up only where one exists. */
 struct node *trie_child(const struct trie *t, const struct node *parent, enum node_kind kind,
                         const struct trie_token *token);
 struct node *trie_wild_child(const struct trie *t, const struct node *parent, enum node_kind kind);

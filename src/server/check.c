@@ -1,5 +1,5 @@
-/* check.c: -t: builds all that can fail from a configuration, then takes it down again. */
-#include "server/server_int.h"
+/* check.c: -t: builds everything that can fail from a configuration, then frees it. */
+#include "server/server_impl.h"
 
 static int64_t no_time(void *arg)
 {

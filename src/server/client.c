@@ -1,30 +1,29 @@
 /* client.c: one client session from accept to close.
  *
  * Happy path: client_accept() sends INFO (after or before TLS), bytes_in() parses whole commands
- * straight from the read buffer, CONNECT enters an account, and each command goes to its own file.
- * Failure: client_close() sends -ERR, flushes what it may and closes; client_closed() is the only
- * place where a session ends: subscriptions go, the account is left, memory is freed.
- * Waiting: while a worker checks credentials, or a slow reader holds up a publisher, the
+ * straight from the read buffer, CONNECT enters an account, and a function of its own executes each
+ * command. Failure: client_close() sends -ERR, flushes the output and closes; closed() is the only
+ * place where a session ends: subscriptions are removed, the client leaves its account, memory is
+ * freed. Waiting: while a worker checks credentials, or a slow reader stalls a publisher, the
  * connection is paused and net keeps the unparsed bytes. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rand.h"
 #include "loop/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a stranger may leave with us while his password is being checked. */
+/* Bytes that an unauthenticated client may send while its password is being checked. */
 #define UNKNOWN_KEPT_MAX (64u << 10)
 #define LINGER_MS        1000
-#define PATIENCE         16 /* commands between two questions whether others wait */
+#define PATIENCE         16 /* commands between two checks whether others wait */
 
 static const struct net_handler client_handler;
 
-/* --- lookup by cid ---------------------------------------------------------------------------- */
+/* --- the list of open sessions ---------------------------------------------------------------- */
 
 /* cids are consecutive, so they are their own hash. */
 static int client_register(struct client *c)
@@ -34,7 +33,7 @@ static int client_register(struct client *c)
     if (table_add(&s->by_cid, &c->cid_node, c->cid) != 0)
         return MF_NOMEM;
     mf_list_push(&s->clients, &c->link);
-    crowd_stranger(c);
+    admission_add(c);
     s->nclients++;
     return 0;
 }
@@ -42,19 +41,12 @@ static int client_register(struct client *c)
 static void client_unregister(struct client *c)
 {
     mf_list_del(&c->link);
-    crowd_known(c);
+    admission_remove(c);
     table_del(&c->srv->by_cid, &c->cid_node);
     c->srv->nclients--;
 }
 
-struct client *client_find(struct server *s, uint64_t cid)
-{
-    struct table_node *n = table_first(&s->by_cid, cid);
-
-    return n == NULL ? NULL : mf_container(n, struct client, cid_node);
-}
-
-/* --- words to the client ---------------------------------------------------------------------- */
+/* --- lines to the client ---------------------------------------------------------------------- */
 
 const char *client_ip(const struct client *c)
 {
@@ -108,7 +100,7 @@ static bool too_much_waits(const struct client *c)
     return net_queued(c->conn) > (uint64_t)c->srv->opts->max_pending;
 }
 
-void client_close(struct client *c, const char *err, const char *reason)
+void client_close(struct client *c, const char *err, enum reason reason)
 {
     if (c->phase == CLIENT_CLOSING)
         return;
@@ -118,7 +110,7 @@ void client_close(struct client *c, const char *err, const char *reason)
     c->phase = CLIENT_CLOSING;
     loop_timer_stop(c->timer);
     client_ws_farewell(c);
-    /* What waits may still leave, unless there is so much of it that nobody seems to read. */
+    /* Queued output is flushed, unless there is so much that the client seems not to read. */
     if (err != NULL && !too_much_waits(c))
         net_close_heard(c->conn, LINGER_MS);
     else
@@ -134,7 +126,7 @@ void client_slow(struct client *c)
         account_counters(c->account)->slow_consumers++;
     log_info("%s - Slow Consumer Detected: MaxPending of %lld Exceeded",
              client_label(c, label, sizeof label), (long long)c->srv->opts->max_pending);
-    client_close(c, NULL, "Slow Consumer (Pending Bytes)");
+    client_close(c, NULL, REASON_SLOW_PENDING);
 }
 
 /* --- the parse loop --------------------------------------------------------------------------- */
@@ -146,20 +138,20 @@ static void parse_failed(struct client *c, ssize_t why)
     log_debug("%s - client parser error %zd", client_label(c, label, sizeof label), why);
     switch (why) {
     case PROTO_E_UNKNOWN:
-        client_close(c, "Unknown Protocol Operation", "Protocol Violation");
+        client_close(c, "Unknown Protocol Operation", REASON_PROTOCOL);
         break;
     case PROTO_E_LINE:
-        client_close(c, "maximum control line exceeded", "Maximum Control Line Exceeded");
+        client_close(c, "maximum control line exceeded", REASON_MAX_CONTROL_LINE);
         break;
     case PROTO_E_PAYLOAD:
-        client_close(c, "Maximum Payload Violation", "Maximum Message Payload Exceeded");
+        client_close(c, "Maximum Payload Violation", REASON_MAX_PAYLOAD);
         break;
     case PROTO_E_AUTH:
-        sys_auth_failed(c);
-        client_close(c, "Authorization Violation", "Authentication Failure");
+        notify_auth_failed(c);
+        client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
         break;
     default:
-        client_close(c, NULL, "Parse Error");
+        client_close(c, NULL, REASON_PARSE);
     }
 }
 
@@ -174,7 +166,7 @@ static void command_ping(struct client *c)
     }
 }
 
-/* false: stop parsing, the rest waits. */
+/* false: parsing stops, the rest of the input waits. */
 static bool command_run(struct client *c, const struct proto_cmd *cmd)
 {
     switch (cmd->op) {
@@ -196,14 +188,14 @@ static bool command_run(struct client *c, const struct proto_cmd *cmd)
         return true;
     case PROTO_CONNECT:
         return client_connect(c, cmd->args);
-    case PROTO_INFO: /* only servers say this; taken as nats-server takes it */
+    case PROTO_INFO: /* sent by servers only; ignored as in nats-server */
         if (!connect_info_ok(cmd->args))
-            client_close(c, NULL, "Parse Error");
+            client_close(c, NULL, REASON_PARSE);
         return true;
     case PROTO_OK:
         return true;
     case PROTO_ERR:
-        client_close(c, NULL, "Client Closed");
+        client_close(c, NULL, REASON_CLIENT_CLOSED);
         return true;
     }
     return true;
@@ -225,8 +217,8 @@ static void stall_begin(struct client *c)
     net_pause(c->conn);
 }
 
-/* Other connections wait.  A long command ends with a lap of its own; the time of short ones is
- * looked at now and then. */
+/* Whether other connections wait.  A long command ends with a measurement of its own; the time of
+ * short ones is checked now and then. */
 static inline bool turn_is_over(struct client *c, unsigned commands)
 {
     struct loop *l = c->srv->loop;
@@ -251,7 +243,7 @@ static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
         done += (size_t)used;
         if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
             client_trace_in(c, &cmd, mf_slice(p + done - used, (size_t)used));
-        /* A first command other than CONNECT, where no credentials are asked for. */
+        /* A first command other than CONNECT, where no credentials are required. */
         if (MF_UNLIKELY(c->account == NULL) && cmd.op <= PROTO_UNSUB && cmd.op != PROTO_CONNECT &&
             !client_enter_anonymous(c))
             return n;
@@ -285,14 +277,14 @@ void client_tls_begin(struct client *c)
     struct mf_error e;
     char label[256];
 
-    if (c->srv->tls == NULL) { /* a reload took it away while we waited for the first byte */
+    if (c->srv->tls == NULL) { /* a reload removed TLS before the first byte arrived */
         client_plain_begin(c);
         return;
     }
     c->phase = CLIENT_TLS;
     if (net_conn_secure(c->conn, c->srv->tls, &e) != 0) {
         log_error("%s - TLS: %s", client_label(c, label, sizeof label), e.text);
-        client_close(c, NULL, "TLS Handshake Failure");
+        client_close(c, NULL, REASON_TLS);
         return;
     }
     client_timer_start(c); /* the delay of a fallback is not the handshake's limit */
@@ -300,7 +292,7 @@ void client_tls_begin(struct client *c)
 
 #define TLS_HELLO 0x16
 
-/* The first byte tells whether the peer speaks TLS.  true: go on as plain text. */
+/* The first byte distinguishes TLS from plain text. true: plain text. */
 static bool tls_peek(struct client *c, uint8_t first)
 {
     bool plain_ok = c->phase == CLIENT_TLS_PEEK && c->srv->opts->allow_non_tls;
@@ -321,7 +313,7 @@ static size_t bytes_in(void *arg, const uint8_t *p, size_t n)
     if (c->phase == CLIENT_CLOSING)
         return n;
     if (c->phase == CLIENT_CHECKING || c->stalled)
-        return 0; /* paused, but net may show what it had read already */
+        return 0; /* paused, but net may pass on bytes it had read */
     return commands_in(c, p, n);
 }
 
@@ -348,7 +340,7 @@ static void secured(void *arg)
     if (!pinned_ok(c, &c->srv->opts->tls)) {
         log_error("%s - TLS handshake error: certificate not pinned",
                   client_label(c, label, sizeof label));
-        client_close(c, NULL, "TLS Handshake Failure");
+        client_close(c, NULL, REASON_TLS);
         return;
     }
     c->phase = CLIENT_WAIT;
@@ -364,32 +356,12 @@ void client_free(struct client *c)
 {
     loop_timer_free(c->timer);
     connect_opts_fini(&c->opts);
-    grants_free(c);
+    grants_fini(&c->grants);
     perms_release(c->perms);
     table_fini(&c->subs);
     free(c->user);
     client_ws_free(c->ws);
     free(c);
-}
-
-static const char *reason_text(const struct client *c, enum net_why why)
-{
-    if (c->close_reason != NULL)
-        return c->close_reason;
-    switch (why) {
-    case NET_CLOSED_SLOW:
-        return "Slow Consumer (Write Deadline)";
-    case NET_CLOSED_WRITE:
-        return "Write Error";
-    case NET_CLOSED_RESET:
-        return "Read Error";
-    case NET_CLOSED_TLS:
-        return "TLS Handshake Failure";
-    case NET_CLOSED_LOCAL:
-        return "Server Shutdown";
-    default:
-        return "Client Closed";
-    }
 }
 
 static void closed(void *arg, enum net_why why, const char *text)
@@ -398,7 +370,8 @@ static void closed(void *arg, enum net_why why, const char *text)
     struct server *s = c->srv;
     char label[256];
 
-    c->close_reason = reason_text(c, why);
+    if (c->close_reason == REASON_NONE)
+        c->close_reason = reason_of_net(why);
     c->phase = CLIENT_CLOSING;
     if (why == NET_CLOSED_SLOW) {
         s->total.slow_consumers++;
@@ -410,7 +383,7 @@ static void closed(void *arg, enum net_why why, const char *text)
     if (why == NET_CLOSED_TLS)
         log_error("%s - TLS handshake error: %s", client_label(c, label, sizeof label), text);
     log_debug("%s - Client connection closed: %s", client_label(c, label, sizeof label),
-              c->close_reason);
+              reason_text(c->close_reason));
     if (c->stalled)
         mf_list_del(&c->stall_link);
     client_auth_abandon(c);
@@ -423,18 +396,6 @@ static void closed(void *arg, enum net_why why, const char *text)
 
 static const struct net_handler client_handler = {
     .bytes = bytes_in, .drained = NULL, .secured = secured, .closed = closed};
-
-static void make_nonce(struct client *c)
-{
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint8_t raw[sizeof c->nonce - 1];
-
-    rand_bytes(raw, sizeof raw);
-    for (size_t i = 0; i < sizeof raw; i++)
-        c->nonce[i] = alphabet[raw[i] & 63];
-    c->nonce[sizeof raw] = '\0';
-}
 
 static struct client *client_new(struct server *s, struct net_conn *conn, enum client_kind kind)
 {
@@ -458,11 +419,11 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
     c->start_mono_ns = c->last_mono_ns = loop_mono_ns(s->loop);
     c->timer = loop_timer_new(s->loop, client_timer_fired, c);
     if (auth_needs_nonce(s->auth))
-        make_nonce(c);
+        nonce_make(c->nonce);
     mf_list_init(&c->link);
     mf_list_init(&c->stall_link);
-    mf_list_init(&c->stranger_link);
-    mf_list_init(&c->grant_order);
+    mf_list_init(&c->unknown_link);
+    grants_init(&c->grants);
     if (c->timer == NULL || client_register(c) != 0) {
         client_free(c);
         return NULL;
@@ -490,8 +451,7 @@ static void client_greet(struct client *c)
     const struct options_tls *t = &s->opts->tls;
 
     if (s->tls != NULL && tls_throttled(s)) {
-        client_close(c, "Connection throttling is active. Please try again later.",
-                     "TLS Handshake Failure");
+        client_close(c, "Connection throttling is active. Please try again later.", REASON_TLS);
         return;
     }
     if (s->tls != NULL && t->handshake_first) {
@@ -512,9 +472,9 @@ static void client_greet(struct client *c)
 static bool client_admit(struct client *c)
 {
     net_set_write_deadline(c->conn, c->srv->opts->write_deadline_ns);
-    if (!crowd_admits(c)) {
+    if (!admission_allows(c)) {
         client_send_info(c, false);
-        client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
+        client_close(c, "maximum connections exceeded", REASON_MAX_CONNECTIONS);
         return false;
     }
     return true;
@@ -539,7 +499,7 @@ void client_accept_ws(void *server, struct net_conn *conn, const struct ws_reque
 {
     struct server *s = server;
     bool leaf =
-        mf_ends(mf_str(r->path), "/leafnode"); /* not served: rather no INFO than a client's */
+        mf_ends(mf_str(r->path), "/leafnode"); /* not served: the INFO of a client would be wrong */
     struct client *c = s->stopping || leaf ? NULL : client_new(s, conn, CLIENT_WS);
     char label[256];
 
@@ -554,7 +514,7 @@ void client_accept_ws(void *server, struct net_conn *conn, const struct ws_reque
     if (!pinned_ok(c, &s->opts->websocket.tls)) {
         log_error("%s - TLS handshake error: certificate not pinned",
                   client_label(c, label, sizeof label));
-        client_close(c, NULL, "TLS Handshake Failure");
+        client_close(c, NULL, REASON_TLS);
         return;
     }
     if (!client_admit(c))

@@ -1,13 +1,14 @@
-/* client_auth.c: CONNECT: options, credentials, and the way into an account.
+/* client_auth.c: CONNECT: options, credentials and the account of a client.
  *
- * Happy path: client_connect() parses the options and asks auth_check(); enter() counts the client
- * in its account and starts its pings.  Passwords under bcrypt take tens of milliseconds, so those
- * go to a worker: the connection is paused and check_done() goes on.  At most CHECKS_AT_ONCE are
- * with a worker; the others wait in auth_waiting, where the address that was served last comes
- * last. Failure: -ERR with nats-server's text, and close. Reload while a worker checks: what it
- * finds out is about the old table, so the new one is asked. Close while a check waits: it is
- * forgotten.  Close while a worker checks: the job outlives the client and finds client == NULL. */
-#include "server/server_int.h"
+ * Happy path: client_connect() parses the options and calls auth_check(); enter_account() counts
+ * the client in its account, finish_connect() starts its pings. bcrypt takes tens of milliseconds,
+ * so such passwords are checked by a worker: the connection is paused and check_done() continues.
+ * At most CHECKS_AT_ONCE checks run; the others wait in auth_waiting, where the address that was
+ * served last is chosen last. Failure: -ERR with nats-server's text, and close. Reload while a
+ * worker checks: its result is about the old table, so the check is repeated with the new one.
+ * Close while a check waits: the check is dropped.  Close while a worker checks: the job outlives
+ * the client and finds client == NULL. */
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,19 +18,20 @@
 #include <stdlib.h>
 
 #define CHECKS_AT_ONCE LOOP_OUTSIDE_MOST
-/* More than are checked within any auth timeout; each is a connection that sends nothing else. */
+/* More than can be checked within any auth timeout; each is a connection that sends nothing else.
+ */
 #define CHECKS_WAITING_MAX 1024
 
 struct client_job {
     struct mf_list link;    /* server.auth_waiting, then server.auth_jobs */
     bool running;           /* in auth_jobs */
-    struct client *client;  /* NULL: it left meanwhile */
-    _Atomic bool pointless; /* so did it tell the worker */
+    struct client *client;  /* NULL: the client closed */
+    _Atomic bool cancelled; /* the client closed: the worker need not check */
     struct server *srv;
     struct loop_job *job;
     struct auth_request req; /* points into the copies below */
     char *user, *pass, *token, *nkey, *sig;
-    char nonce[16];
+    char nonce[NONCE];
     struct auth *auth;
     struct auth_identity who;
     int status;
@@ -63,23 +65,23 @@ bool client_login_first(const struct client *c)
         return false;
     if (auth_is_slow(c->srv->auth, &r) || auth_check(c->srv->auth, &r, &who) != 0)
         return true;
-    perms_release(who.perms); /* whoever says nothing may come in as nobody */
+    perms_release(who.perms); /* a client without credentials gets this user */
     return false;
 }
 
-static void refuse(struct client *c)
+static void refuse_client(struct client *c)
 {
     char label[256];
 
     log_error("%s - authentication error%s%s", client_label(c, label, sizeof label),
               c->opts.user != NULL ? " - User " : "", c->opts.user != NULL ? c->opts.user : "");
-    sys_auth_failed(c);
-    client_close(c, "Authorization Violation", "Authentication Failure");
+    notify_auth_failed(c);
+    client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
 }
 
-/* --- into and out of an account --------------------------------------------------------------- */
+/* --- entering and leaving an account ---------------------------------------------------------- */
 
-static bool account_full(struct account *a)
+static bool is_account_full(struct account *a)
 {
     const struct options_account *o = account_options(a);
 
@@ -87,7 +89,7 @@ static bool account_full(struct account *a)
            account_counters(a)->clients >= (uint64_t)o->max_connections;
 }
 
-static void take_limits(struct client *c)
+static void apply_limits(struct client *c)
 {
     const struct options_account *o = account_options(c->account);
     size_t max = (size_t)c->srv->opts->max_payload;
@@ -99,39 +101,39 @@ static void take_limits(struct client *c)
     c->limits.headers = c->headers;
 }
 
-static bool enter(struct client *c, const struct auth_identity *who)
+static bool enter_account(struct client *c, const struct auth_identity *who)
 {
     struct account *a = accounts_get(c->srv->accounts, who->account);
     bool stays = c->in_account && c->account == a;
 
-    if (a == NULL || (!stays && account_full(a))) {
+    if (a == NULL || (!stays && is_account_full(a))) {
         perms_release(who->perms);
         if (a == NULL)
-            refuse(c);
+            refuse_client(c);
         else
             client_close(c, "maximum account active connections exceeded",
-                         "Maximum Account Connections Exceeded");
+                         REASON_MAX_ACCOUNT_CONNECTIONS);
         return false;
     }
     if (c->in_account && !stays) {
         (void)client_drop_subs(c, false);
         client_leave_account(c);
     }
-    grants_free(c); /* promises made to somebody else */
+    grants_fini(&c->grants); /* granted to the former user */
     perms_release(c->perms);
     c->perms = who->perms;
     c->account = a;
     c->deadline_wall_ns = who->deadline_ns;
     free(c->user);
     c->user = who->name != NULL && who->name[0] != '\0' ? mf_slice_dup(mf_str(who->name)) : NULL;
-    take_limits(c);
+    apply_limits(c);
     if (stays) {
         client_recheck_subs(c);
         return c->phase != CLIENT_CLOSING;
     }
     c->in_account = true;
     net_conn_set_lane(c->conn, account_name(a));
-    crowd_known(c);
+    admission_remove(c);
     account_counters(a)->clients++;
     account_counters(a)->total_clients++;
     return true;
@@ -142,7 +144,7 @@ void client_leave_account(struct client *c)
     if (c->in_account)
         account_counters(c->account)->clients--;
     c->in_account = false;
-    sys_client_disconnected(c); /* also of those who never got in: nats-server counts them to $G */
+    notify_left(c); /* clients without an account, too: nats-server counts them to $G */
 }
 
 /* --- checking credentials --------------------------------------------------------------------- */
@@ -150,8 +152,8 @@ void client_leave_account(struct client *c)
 /* Alternative names, then the subject in two forms. */
 #define CERT_NAMES (MF_COUNT(((struct net_tls_peer *)0)->sans) + 2)
 
-static void cert_names(const struct client *c, struct net_tls_peer *peer,
-                       const char *names[CERT_NAMES], struct auth_request *r)
+static void add_cert_names(const struct client *c, struct net_tls_peer *peer,
+                           const char *names[CERT_NAMES], struct auth_request *r)
 {
     const struct options *o = c->srv->opts;
     const struct options_tls *t = c->kind == CLIENT_WS ? &o->websocket.tls : &o->tls;
@@ -169,7 +171,7 @@ static void cert_names(const struct client *c, struct net_tls_peer *peer,
     r->cert_names = names;
 }
 
-static void request_fill(const struct client *c, struct auth_request *r)
+static void fill_request(const struct client *c, struct auth_request *r)
 {
     const struct connect_opts *o = &c->opts;
 
@@ -186,30 +188,31 @@ static void request_fill(const struct client *c, struct auth_request *r)
     r->no_auth_user = anonymous_user(c); /* auth_check() knows whether credentials were given */
 }
 
-static bool options_refused(struct client *c)
+static bool refuse_options(struct client *c)
 {
     const struct connect_opts *o = &c->opts;
 
     if (o->protocol != 0 && o->protocol != 1)
-        client_close(c, "invalid client protocol", "Bad Client Protocol Version");
+        client_close(c, "invalid client protocol", REASON_BAD_VERSION);
     else if (o->no_responders && !(o->headers && !c->srv->opts->no_header_support))
-        client_close(c, "no responders requires headers support", "No Responders Requires Headers");
+        client_close(c, "no responders requires headers support", REASON_NO_HEADERS);
     else
         return false;
     return true;
 }
 
-/* The account is entered: apply what CONNECT asked for.  Returns whether parsing goes on. */
-static bool connected(struct client *c)
+/* Applies the options of CONNECT after the account was entered.  Returns whether parsing continues.
+ */
+static bool finish_connect(struct client *c)
 {
     char label[256];
     bool first = !c->connected;
 
-    if (options_refused(c))
+    if (refuse_options(c))
         return false;
     c->by_token = c->opts.token != NULL;
     connect_opts_forget(&c->opts);
-    net_set_kept_max(c->conn, 0); /* known now */
+    net_set_kept_max(c->conn, 0); /* no limit for authenticated clients */
     c->connected = true;
     c->phase = CLIENT_READY;
     client_send_ok(c);
@@ -217,12 +220,12 @@ static bool connected(struct client *c)
         log_debug("%s - Client connected to account %s", client_label(c, label, sizeof label),
                   account_name(c->account));
         client_timer_pings(c);
-        sys_client_connected(c);
+        notify_connected(c);
     }
     return true;
 }
 
-static void job_free(struct client_job *j)
+static void free_job(struct client_job *j)
 {
     char **secrets[] = {&j->user, &j->pass, &j->token, &j->nkey, &j->sig};
 
@@ -239,40 +242,40 @@ static void check_work(void *arg) /* in a worker: touches nothing but the job an
 {
     struct client_job *j = arg;
 
-    /* Clients that come and go faster than a check takes must not make those who stay wait. */
-    j->status = atomic_load(&j->pointless) ? MF_DENIED : auth_check(j->auth, &j->req, &j->who);
+    /* Clients that reconnect faster than a check takes must not delay the others. */
+    j->status = atomic_load(&j->cancelled) ? MF_DENIED : auth_check(j->auth, &j->req, &j->who);
 }
 
-static bool check_now(struct client *c);
+static bool check_credentials(struct client *c);
 
-/* Returns whether parsing goes on.  who.account and who.name borrow from the job's table. */
-static bool check_result(struct client *c, struct client_job *j)
+/* Returns whether parsing continues. who.account and who.name borrow from the table of the job. */
+static bool apply_result(struct client *c, struct client_job *j)
 {
     bool waiting = c != NULL && c->phase == CLIENT_CHECKING;
     bool outdated = j->auth != j->srv->auth;
 
     if (waiting && !outdated && j->status == 0)
-        return enter(c, &j->who) && connected(c);
+        return enter_account(c, &j->who) && finish_connect(c);
     if (j->status == 0)
         perms_release(j->who.perms);
     if (!waiting)
         return false;
     if (outdated)
-        return check_now(c);
-    refuse(c);
+        return check_credentials(c);
+    refuse_client(c);
     return false;
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------- */
+/* --- the queue of checks ---------------------------------------------------------------------- */
 
-static void waiting_remove(struct client_job *j)
+static void remove_waiting(struct client_job *j)
 {
     mf_list_del(&j->link);
     j->srv->nauth_waiting--;
 }
 
-/* Many checks of one address make those of another wait for one of them, not for all. */
-static struct client_job *waiting_next(const struct server *s)
+/* Many checks of one address delay those of another address by one check, not by all. */
+static struct client_job *next_waiting(const struct server *s)
 {
     struct mf_list *pos;
 
@@ -285,11 +288,11 @@ static struct client_job *waiting_next(const struct server *s)
     return mf_container(s->auth_waiting.next, struct client_job, link);
 }
 
-static void checks_run(struct server *s)
+static void start_checks(struct server *s)
 {
     while (s->nauth_running < CHECKS_AT_ONCE && !mf_list_empty(&s->auth_waiting)) {
-        struct client_job *j = waiting_next(s);
-        waiting_remove(j);
+        struct client_job *j = next_waiting(s);
+        remove_waiting(j);
         snprintf(s->auth_last_ip, sizeof s->auth_last_ip, "%s", net_conn_ip(j->client->conn));
         j->auth = s->auth;
         j->running = true;
@@ -308,12 +311,12 @@ static void check_done(void *arg)
 
     mf_list_del(&j->link);
     s->nauth_running--;
-    checks_run(s); /* the worker goes on while we answer */
+    start_checks(s); /* the worker continues meanwhile */
     if (c != NULL)
         c->job = NULL;
-    if (check_result(c, j))
+    if (apply_result(c, j))
         net_resume(c->conn);
-    job_free(j);
+    free_job(j);
     if (table != s->auth)
         client_auth_retire(s, table);
     server_auth_idle(s);
@@ -331,13 +334,13 @@ void client_auth_retire(struct server *s, struct auth *old)
     auth_free(old);
 }
 
-static bool check_start(struct client *c)
+static bool queue_check(struct client *c)
 {
     struct server *s = c->srv;
     const struct connect_opts *o = &c->opts;
 
-    if (s->nauth_waiting >= CHECKS_WAITING_MAX) { /* its time would be over before its turn */
-        client_close(c, "Authentication Timeout", "Authentication Timeout");
+    if (s->nauth_waiting >= CHECKS_WAITING_MAX) { /* it would time out before its turn */
+        client_close(c, "Authentication Timeout", REASON_AUTH_TIMEOUT);
         return false;
     }
     struct client_job *j = calloc(1, sizeof *j);
@@ -345,7 +348,7 @@ static bool check_start(struct client *c)
         goto err;
     j->client = c;
     j->srv = s;
-    request_fill(c, &j->req);
+    fill_request(c, &j->req);
     j->req.user = j->user = o->user != NULL ? mf_slice_dup(mf_str(o->user)) : NULL;
     j->req.pass = j->pass = o->pass != NULL ? mf_slice_dup(mf_str(o->pass)) : NULL;
     j->req.token = j->token = o->token != NULL ? mf_slice_dup(mf_str(o->token)) : NULL;
@@ -362,12 +365,12 @@ static bool check_start(struct client *c)
     mf_list_push(&s->auth_waiting, &j->link);
     s->nauth_waiting++;
     net_pause(c->conn);
-    checks_run(s);
+    start_checks(s);
     return false; /* the rest of the input waits */
 err:
     if (j != NULL)
-        job_free(j);
-    client_close(c, NULL, "Out of Memory");
+        free_job(j);
+    client_close(c, NULL, REASON_NO_MEMORY);
     return false;
 }
 
@@ -379,30 +382,30 @@ void client_auth_abandon(struct client *c)
         return;
     c->job = NULL;
     if (j->running) {
-        atomic_store(&j->pointless, true);
+        atomic_store(&j->cancelled, true);
         j->client = NULL;
         return;
     }
-    waiting_remove(j);
-    job_free(j);
+    remove_waiting(j);
+    free_job(j);
 }
 
-static bool check_now(struct client *c)
+static bool check_credentials(struct client *c)
 {
     struct auth_request r;
     struct auth_identity who;
     struct net_tls_peer peer;
     const char *names[CERT_NAMES];
 
-    request_fill(c, &r);
-    cert_names(c, &peer, names, &r);
+    fill_request(c, &r);
+    add_cert_names(c, &peer, names, &r);
     if (auth_is_slow(c->srv->auth, &r))
-        return check_start(c);
+        return queue_check(c);
     if (auth_check(c->srv->auth, &r, &who) != 0) {
-        refuse(c);
+        refuse_client(c);
         return false;
     }
-    return enter(c, &who) && connected(c);
+    return enter_account(c, &who) && finish_connect(c);
 }
 
 bool client_connect(struct client *c, struct mf_slice json)
@@ -415,11 +418,11 @@ bool client_connect(struct client *c, struct mf_slice json)
     c->hello_ns = clock_mono_ns() - c->start_mono_ns;
     if (connect_parse(json, o, &e) != 0) {
         log_debug("%s - %s", client_label(c, label, sizeof label), e.text);
-        client_close(c, NULL, "Parse Error");
+        client_close(c, NULL, REASON_PARSE);
         return false;
     }
     if (o->account_named) {
-        refuse(c);
+        refuse_client(c);
         return false;
     }
     client_ws_cookies(c);
@@ -431,13 +434,13 @@ bool client_connect(struct client *c, struct mf_slice json)
     c->protocol = (uint8_t)o->protocol;
     if (c->connected) { /* a second CONNECT starts anew */
         (void)client_drop_subs(c, false);
-        grants_free(c);
+        grants_fini(&c->grants);
     }
     if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL) {
-        take_limits(c);
-        return connected(c); /* without credentials it is who it was */
+        apply_limits(c);
+        return finish_connect(c); /* without credentials it keeps its user */
     }
-    return check_now(c);
+    return check_credentials(c);
 }
 
 bool client_enter_anonymous(struct client *c)
@@ -445,12 +448,12 @@ bool client_enter_anonymous(struct client *c)
     struct auth_request r;
     struct auth_identity who;
 
-    request_fill(c, &r);
+    fill_request(c, &r);
     if (auth_check(c->srv->auth, &r, &who) != 0) {
-        refuse(c);
+        refuse_client(c);
         return false;
     }
-    return enter(c, &who);
+    return enter_account(c, &who);
 }
 
 bool client_still_valid(struct client *c, const struct auth *old)
@@ -469,11 +472,11 @@ void client_refresh(struct client *c)
         return;
     perms_release(c->perms);
     c->perms = now.perms;
-    grants_renew(c);
+    client_recheck_grants(c);
     if (c->deadline_wall_ns != now.deadline_ns) {
         c->deadline_wall_ns = now.deadline_ns;
-        client_timer_pings(c); /* minds the deadline too */
+        client_timer_pings(c); /* also arms the timer for the deadline */
     }
-    take_limits(c);
+    apply_limits(c);
     client_recheck_subs(c);
 }

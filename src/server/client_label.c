@@ -1,12 +1,12 @@
-/* client_label.c: how log lines name a client, in nats-server's form. */
-#include "server/server_int.h"
+/* client_label.c: the label of a client in log lines, in nats-server's form. */
+#include "server/server_impl.h"
 
 #include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the client calls itself: "v1.2:go:name", or the parts of it that it gave. */
+/* The client's own words in CONNECT: "v1.2:go:name", or the given parts of it. */
 static void label_client(struct mf_buf *b, const struct connect_opts *o)
 {
     struct mf_buf text = MF_BUF_INIT;
@@ -24,7 +24,7 @@ static void label_client(struct mf_buf *b, const struct connect_opts *o)
     mf_buf_fini(&text);
 }
 
-/* Who it is: "ACCOUNT/user:name". */
+/* The authenticated user: "ACCOUNT/user:name". */
 static void label_user(struct mf_buf *b, const struct client *c)
 {
     const struct connect_opts *o = &c->opts;

@@ -1,7 +1,7 @@
-/* client_pub.c: PUB and HPUB: permission, routing, "no responders", and holding up a publisher that
- * is faster than its readers.  The hot path: no allocation, no system call. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+/* client_pub.c: PUB and HPUB: permission, routing, "no responders", and stalling of a publisher
+ * that is faster than its readers.  The hot path: no allocation, no system call. */
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "proto/header.h"
 #include "base/log.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static void violation(struct client *c, const char *what, struct mf_slice subject)
+static void refuse_publish(struct client *c, const char *what, struct mf_slice subject)
 {
     char label[256];
 
@@ -18,12 +18,12 @@ static void violation(struct client *c, const char *what, struct mf_slice subjec
               what[1] == 'w' ? "Reply" : "Subject", MF_FMT(subject));
 }
 
-/* Subjects of the server's own machinery: no client speaks there. */
-static bool reserved_subject(struct mf_slice s)
+/* Subjects of the server's own protocols: closed to clients. */
+static bool is_reserved_subject(struct mf_slice s)
 {
     return (s.ptr[0] == '_' && mf_starts(s, "_GR_.")) || (s.ptr[0] == '$' && mf_starts(s, "$NRG."));
 }
-static bool reserved_reply(struct mf_slice r)
+static bool is_reserved_reply(struct mf_slice r)
 {
     return (r.ptr[0] == '_' && (mf_starts(r, "_R_.") || mf_starts(r, "_GR_."))) ||
            (r.ptr[0] == '$' && mf_starts(r, "$JS.ACK."));
@@ -47,35 +47,36 @@ bool client_reaches_server(struct client *c, struct mf_slice subject)
     return found;
 }
 
-/* The server answers to the reply subject without asking for a permission.  A client that may not
- * publish there itself may not have the server do so, where the answer would be stored or cross
- * into another account.  A subject that only clients subscribe to is an inbox. */
-static bool reply_allowed(struct client *c, const struct mf_msg *m)
+/* The server answers to the reply subject without a check of permissions.  A client without the
+ * permission to publish there must not use the server to do so, where the answer would be stored or
+ * enter another account.  A subject that only clients subscribe to is an inbox. */
+static bool is_reply_allowed(struct client *c, const struct mf_msg *m)
 {
     return c->perms == NULL || mf_starts(m->reply, "_INBOX.") ||
            perms_can_publish(c->perms, m->reply) || !client_reaches_server(c, m->reply) ||
            !client_reaches_server(c, m->subject);
 }
 
-static bool publish_allowed(struct client *c, const struct mf_msg *m)
+static bool check_publish(struct client *c, const struct mf_msg *m)
 {
     if (MF_UNLIKELY(c->perms != NULL) && !perms_can_publish(c->perms, m->subject) &&
-        !grant_use(c, m->subject)) {
-        violation(c, " to", m->subject);
+        !client_use_grant(c, m->subject)) {
+        refuse_publish(c, " to", m->subject);
         return false;
     }
-    if (MF_UNLIKELY(m->subject.len > 0 && reserved_subject(m->subject))) {
-        violation(c, " to", m->subject);
+    if (MF_UNLIKELY(m->subject.len > 0 && is_reserved_subject(m->subject))) {
+        refuse_publish(c, " to", m->subject);
         return false;
     }
-    if (m->reply.len > 0 && MF_UNLIKELY(reserved_reply(m->reply) || !reply_allowed(c, m))) {
-        violation(c, " with Reply of", m->reply);
+    if (m->reply.len > 0 && MF_UNLIKELY(is_reserved_reply(m->reply) || !is_reply_allowed(c, m))) {
+        refuse_publish(c, " with Reply of", m->reply);
         return false;
     }
     return true;
 }
 
-/* Nobody took a request: tell the requestor's own plain subscription on the reply subject. */
+/* A request had no receiver: the requestor's own plain subscription on the reply subject gets a
+ * 503. */
 struct responder_search {
     struct client *client;
     struct sub *found;
@@ -86,11 +87,12 @@ static void find_own(void *arg, struct router_sub *rs)
     struct responder_search *q = arg;
     struct sub *sub = mf_container(rs, struct sub, rs);
 
-    if (q->found == NULL && sub_is_client(rs) && sub->client == q->client && rs->queue.len == 0)
+    if (q->found == NULL && server_is_client_sub(rs) && sub->client == q->client &&
+        rs->queue.len == 0)
         q->found = sub;
 }
 
-static void no_responders(struct client *c, const struct mf_msg *request)
+static void send_no_responders(struct client *c, const struct mf_msg *request)
 {
     struct responder_search q = {c, NULL};
     struct mf_buf hdr = MF_BUF_INIT;
@@ -114,7 +116,8 @@ static void no_responders(struct client *c, const struct mf_msg *request)
  * searched. */
 #define TRACE_MIN (sizeof "NATS/1.0\r\nNats-Trace-Dest:x\r\nNats-Trace-Only:1\r\n\r\n" - 1)
 
-/* A publisher that sets both headers wants to know who would receive the message; nobody may. */
+/* A publisher that sets both headers asks for the receivers of the message; the message is not
+ * delivered. */
 static bool is_trace_only(struct mf_slice hdr)
 {
     struct mf_slice dest, only;
@@ -124,15 +127,15 @@ static bool is_trace_only(struct mf_slice hdr)
            (mf_eq_nocase(only, "true") || mf_eq_str(only, "1") || mf_eq_nocase(only, "on"));
 }
 
-/* Returns how many the message was delivered to, or 1 if it would be. */
+/* Returns the number of receivers, or 1 for a dry run with interest. */
 static size_t deliver(struct client *c, const struct router_msg *rm)
 {
     if (MF_UNLIKELY(rm->msg->hdr.len > 0) && is_trace_only(rm->msg->hdr))
         return router_has_interest(account_router(c->account), rm->route) ? 1 : 0;
-    return account_publish_mapped(c->account, rm);
+    return account_publish(c->account, rm);
 }
 
-static void publish_count(struct client *c, size_t bytes)
+static void count_publish(struct client *c, size_t bytes)
 {
     struct server *s = c->srv;
     struct account_counters *counters = account_counters(c->account);
@@ -146,23 +149,22 @@ static void publish_count(struct client *c, size_t bytes)
     c->last_mono_ns = loop_mono_ns(s->loop);
 }
 
-/* From here on the subject is the one the account's mappings lead to: permissions are about that
- * one, and so is the answer that nobody listens. */
+/* m has the subject after the account's mappings: permissions and "no responders" refer to it. */
 static void publish(struct client *c, const struct mf_msg *m)
 {
     struct router_msg rm = {.route = m->subject, .msg = m, .origin = c};
 
-    if (!publish_allowed(c, m))
+    if (!check_publish(c, m))
         return;
     client_send_ok(c);
     if (deliver(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
-        no_responders(c, m);
+        send_no_responders(c, m);
 }
 
 static void publish_mapped(struct client *c, struct mf_msg *m)
 {
     char small[1024];
-    struct mf_buf large = MF_BUF_INIT; /* a mapping may make a long subject longer still */
+    struct mf_buf large = MF_BUF_INIT; /* a mapping may lengthen the subject */
     uint8_t *at = (uint8_t *)small;
     size_t room = sizeof small;
     ssize_t n;
@@ -170,7 +172,7 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
     while ((n = account_map(c->account, m->subject, (char *)at, room)) == MF_LIMIT) {
         room *= 4;
         at = mf_buf_reserve(&large, room);
-        if (at == NULL) { /* no memory: this message is lost */
+        if (at == NULL) { /* no memory: the message is dropped */
             mf_buf_fini(&large);
             return;
         }
@@ -179,7 +181,7 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
         m->subject = mf_slice(at, (size_t)n);
     if (n >= 0)
         publish(c, m);
-    else /* the weights leave this one out: taken, and lost on purpose */
+    else /* the weights leave this one out: dropped on purpose */
         client_send_ok(c);
     mf_buf_fini(&large);
 }
@@ -188,18 +190,18 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
 {
     struct mf_msg m = {cmd->subject, cmd->reply, cmd->hdr, cmd->payload};
 
-    publish_count(c, cmd->hdr.len + cmd->payload.len);
+    count_publish(c, cmd->hdr.len + cmd->payload.len);
     if (c->pedantic && !subject_valid_literal(cmd->subject))
         client_send_err(c, "Invalid Publish Subject");
     if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
-        client_trace_payload(c, false, &m);
+        client_trace_payload(c, &m);
     if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
         publish_mapped(c, &m);
     else
         publish(c, &m);
 }
 
-/* Five milliseconds later (armed by the first): whoever was held up goes on. */
+/* Resumes all stalled publishers, five milliseconds after the first of them was stalled. */
 void client_unstall_all(void *server)
 {
     struct server *s = server;

@@ -1,8 +1,7 @@
 /* client_sub.c: SUB, UNSUB and deliveries to a client's subscriptions. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
-#include "base/clock.h"
 #include "codec/hash.h"
 #include "base/log.h"
 #include "subject/subject.h"
@@ -12,7 +11,7 @@
 
 static bool sub_deliver(struct router_sub *rs, const struct router_msg *m);
 
-bool sub_is_client(const struct router_sub *rs)
+bool server_is_client_sub(const struct router_sub *rs)
 {
     return rs->deliver == sub_deliver;
 }
@@ -30,7 +29,7 @@ static struct sub *sub_find(const struct client *c, struct mf_slice sid)
     return NULL;
 }
 
-static void violation(struct client *c, struct mf_slice subject, struct mf_slice queue)
+static void refuse_subscription(struct client *c, struct mf_slice subject, struct mf_slice queue)
 {
     char label[256];
 
@@ -44,16 +43,16 @@ static void violation(struct client *c, struct mf_slice subject, struct mf_slice
               client_label(c, label, sizeof label), MF_FMT(subject));
 }
 
-static bool subscribe_allowed(struct client *c, struct mf_slice subject, struct mf_slice queue)
+static bool check_subscribe(struct client *c, struct mf_slice subject, struct mf_slice queue)
 {
     if (mf_eq_str(queue, "_sys_") || !perms_can_subscribe(c->perms, subject, queue)) {
-        violation(c, subject, queue);
+        refuse_subscription(c, subject, queue);
         return false;
     }
     return true;
 }
 
-static bool subscribe_limits(struct client *c, struct mf_slice subject)
+static bool check_limits(struct client *c, struct mf_slice subject)
 {
     const struct options *o = c->srv->opts;
     const struct options_account *a = account_options(c->account);
@@ -97,9 +96,9 @@ void client_subscribe(struct client *c, const struct proto_cmd *cmd)
         client_send_err(c, "Invalid Subject");
         return;
     }
-    if (!subscribe_allowed(c, cmd->subject, cmd->queue) || !subscribe_limits(c, cmd->subject))
+    if (!check_subscribe(c, cmd->subject, cmd->queue) || !check_limits(c, cmd->subject))
         return;
-    if (sub_find(c, cmd->sid) == NULL) { /* a sid that is taken keeps its first subscription */
+    if (sub_find(c, cmd->sid) == NULL) { /* a sid in use keeps its first subscription */
         sub = sub_new(c, cmd);
         if (sub == NULL || table_add(&c->subs, &sub->node, hash_slice(cmd->sid)) != 0)
             goto err_free;
@@ -114,7 +113,7 @@ err_del:
     table_del(&c->subs, &sub->node);
 err_free:
     free(sub);
-    client_close(c, NULL, "Out of Memory");
+    client_close(c, NULL, REASON_NO_MEMORY);
 }
 
 /* --- UNSUB ------------------------------------------------------------------------------------ */
@@ -161,8 +160,8 @@ void client_recheck_subs(struct client *c)
     struct sub **refused = calloc(c->subs.count + 1, sizeof *refused);
     size_t n = 0;
 
-    if (refused == NULL) { /* rather no client than one with permissions of yesterday */
-        client_close(c, NULL, "Out of Memory");
+    if (refused == NULL) { /* a client must not keep outdated permissions */
+        client_close(c, NULL, REASON_NO_MEMORY);
         return;
     }
     for (size_t i = 0; i < c->subs.cap; i++)
@@ -173,7 +172,7 @@ void client_recheck_subs(struct client *c)
                 refused[n++] = sub;
         }
     for (size_t i = 0; i < n; i++) { /* after the walk: deleting may shrink the table */
-        violation(c, refused[i]->rs.pattern, refused[i]->rs.queue);
+        refuse_subscription(c, refused[i]->rs.pattern, refused[i]->rs.queue);
         sub_free(refused[i]);
     }
     free(refused);
@@ -185,39 +184,11 @@ void client_recheck_subs(struct client *c)
 static ssize_t sub_write(struct sub *sub, const struct mf_msg *m)
 {
     struct client *c = sub->client;
-    struct mf_slice sid = mf_slice(sub->sid, sub->sid_len);
-    size_t hdr = c->headers ? m->hdr.len : 0;
-    bool lend = net_may_lend(c->conn, m->payload.ptr, m->payload.len);
-    size_t copied = lend ? 0 : m->payload.len;
-    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + copied + 2;
-    uint8_t *at = net_reserve(c->conn, room), *p = at;
 
-    if (MF_UNLIKELY(at == NULL))
-        return -1;
-    p += proto_msg_line(p, m->subject, sid, m->reply, hdr, m->payload.len);
-    if (hdr > 0) {
-        memcpy(p, m->hdr.ptr, hdr);
-        p += hdr;
-    }
-    if (copied > 0) {
-        memcpy(p, m->payload.ptr, copied);
-        p += copied;
-    }
-    c->wire_bytes += (size_t)(p - at) + m->payload.len - copied + 2;
-    if (lend) {
-        net_commit(c->conn, (size_t)(p - at));
-        if (net_lend(c->conn, m->payload.ptr, m->payload.len) != 0 ||
-            net_write(c->conn, "\r\n", 2) != 0)
-            return -1;
-    } else {
-        *p++ = '\r';
-        *p++ = '\n';
-        net_commit(c->conn, (size_t)(p - at));
-    }
-    return (ssize_t)(hdr + m->payload.len);
+    return delivery_write(&c->output, c->conn, mf_slice(sub->sid, sub->sid_len), m, c->headers);
 }
 
-static void sub_count(struct sub *sub, size_t bytes)
+static void count_delivery(struct sub *sub, size_t bytes)
 {
     struct client *c = sub->client;
     struct account_counters *counters = account_counters(c->account);
@@ -231,33 +202,17 @@ static void sub_count(struct sub *sub, size_t bytes)
     counters->out_bytes += bytes;
 }
 
-/* Not a delivery: it is in no statistics and does not use up an UNSUB's maximum. */
+/* Not a delivery: not counted, and does not use up an UNSUB's maximum. */
 void sub_send(struct sub *sub, const struct mf_msg *m)
 {
     if (sub->client->phase != CLIENT_CLOSING)
         (void)sub_write(sub, m);
 }
 
-/* Did it take something worth mentioning, not long ago?  Asked only when much waits.  The kernel
- * tells of room in lumps of a megabyte, which an honest but slow reader needs a second for. */
-#define READS_LEAST  (16u << 10)
-#define READS_WITHIN (2 * CLOCK_S)
-
-static bool still_reads(struct client *c, size_t queued)
-{
-    int64_t now = loop_mono_ns(c->srv->loop), taken = (int64_t)(c->wire_bytes - queued);
-
-    if (taken - c->taken >= READS_LEAST) {
-        c->taken = taken;
-        c->taken_ns = now;
-    }
-    return now - c->taken_ns < READS_WITHIN;
-}
-
-/* A reader that lags holds up whoever fills its queue, for a few milliseconds at a time, so that an
- * honest one can catch up.  One that takes nothing holds up nobody: it is closed when its queue is
+/* A slow reader stalls the publishers that fill its queue, for a few milliseconds at a time, so
+ * that it can catch up.  A reader that reads nothing stalls nobody: it is closed when its queue is
  * full. */
-static void queue_check(struct client *c, const struct router_msg *m)
+static void check_queue(struct client *c, const struct router_msg *m)
 {
     size_t queued = net_queued(c->conn), max = (size_t)c->srv->opts->max_pending;
 
@@ -266,7 +221,7 @@ static void queue_check(struct client *c, const struct router_msg *m)
     if (queued > max) {
         client_slow(c);
     } else if (m->origin != NULL && m->origin != c && !c->srv->opts->no_fast_producer_stall &&
-               still_reads(c, queued)) {
+               delivery_is_read(&c->output, queued, loop_mono_ns(c->srv->loop))) {
         struct client *publisher = (struct client *)m->origin;
         publisher->stall_wanted = true;
     }
@@ -286,12 +241,12 @@ static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
     bytes = sub_write(sub, m->msg);
     if (MF_UNLIKELY(bytes < 0))
         return false;
-    sub_count(sub, (size_t)bytes);
+    count_delivery(sub, (size_t)bytes);
     if (MF_UNLIKELY(log_enabled(LOG_DEBUG_)))
         client_trace_delivery(sub, m->msg);
     if (MF_UNLIKELY(c->perms != NULL) && m->msg->reply.len > 0)
-        grant_reply(c, m->origin, m->msg->reply);
-    queue_check(c, m);
+        client_grant_reply(c, m->origin, m->msg->reply);
+    check_queue(c, m);
     if (MF_UNLIKELY(sub->max != 0) && sub->delivered >= sub->max)
         sub_free(sub);
     return true;

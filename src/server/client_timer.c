@@ -1,7 +1,7 @@
 /* client_timer.c: the one timer of a session.  Until CONNECT it is the authentication timeout (or,
- * for TLS-first listeners, the delay after which INFO goes out in clear); then it drives pings. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+ * for TLS-first listeners, the delay after which INFO is sent in clear); then it drives pings. */
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,7 +31,7 @@ void client_timer_start(struct client *c)
     int64_t now = loop_mono_ns(c->srv->loop), after;
 
     if (!needs_timer(c)) {
-        /* Nobody is asked for credentials: pings begin even if CONNECT never comes. */
+        /* No credentials are required: pings begin even without CONNECT. */
         client_timer_pings(c);
         return;
     }
@@ -44,7 +44,7 @@ void client_timer_start(struct client *c)
     loop_timer_arm(c->timer, now + after);
 }
 
-/* For the next ping, or for the end of the credentials if that comes first. */
+/* Arms the timer for the next ping or for the end of the credentials, whichever comes first. */
 static void arm_next(struct client *c)
 {
     int64_t next = c->next_ping_ns;
@@ -65,8 +65,8 @@ static int64_t ping_every(const struct client *c)
                                                                      : o->ping_interval_ns;
 }
 
-/* The first ping comes early to learn the round trip time; a little later for each client, so that
- * ten thousand reconnecting at once are not pinged at once. */
+/* The first ping is early, to measure the round trip time; a random delay keeps ten thousand
+ * clients that reconnect together from being pinged together. */
 void client_timer_pings(struct client *c)
 {
     int64_t every = ping_every(c);
@@ -77,7 +77,7 @@ void client_timer_pings(struct client *c)
     arm_next(c);
 }
 
-static void ping_send(struct client *c, int64_t now)
+static void send_ping(struct client *c, int64_t now)
 {
     c->pings_out++;
     c->ping_sent_ns = now;
@@ -93,29 +93,29 @@ void client_pong(struct client *c)
     c->pings_out = 0;
 }
 
-static bool credentials_ended(struct client *c)
+static bool have_credentials_ended(struct client *c)
 {
     return c->deadline_wall_ns != 0 && loop_wall_ns(c->srv->loop) >= c->deadline_wall_ns;
 }
 
-static void pings_fired(struct client *c)
+static void check_pings(struct client *c)
 {
     int64_t every = ping_every(c), now = loop_mono_ns(c->srv->loop);
 
-    if (credentials_ended(c)) {
-        client_close(c, "User Authentication Expired", "Authentication Expired");
+    if (have_credentials_ended(c)) {
+        client_close(c, "User Authentication Expired", REASON_AUTH_EXPIRED);
         return;
     }
     if (now >= c->next_ping_ns) {
         bool quiet = now - c->last_mono_ns >= every;
-        /* A client that talks is alive; the very first ping measures the round trip anyway. */
+        /* An active client is alive; the first ping measures the round trip time anyway. */
         if ((quiet || c->rtt_ns == 0) && c->pings_out + 1 > c->srv->opts->ping_max) {
             c->srv->total.stale_connections++;
-            client_close(c, "Stale Connection", "Stale Connection");
+            client_close(c, "Stale Connection", REASON_STALE);
             return;
         }
         if (quiet || c->rtt_ns == 0)
-            ping_send(c, now);
+            send_ping(c, now);
         c->next_ping_ns = now + every;
     }
     arm_next(c);
@@ -129,7 +129,7 @@ void client_timer_fired(void *client)
     switch (c->phase) {
     case CLIENT_TLS_FIRST:
         if (c->srv->tls != NULL && c->srv->opts->tls.handshake_first_fallback_ns <= 0) {
-            client_close(c, NULL, "TLS Handshake Failure");
+            client_close(c, NULL, REASON_TLS);
             return;
         }
         client_send_info(c, false);
@@ -140,21 +140,21 @@ void client_timer_fired(void *client)
             client_timer_start(c);
         return;
     case CLIENT_TLS_PEEK:
-        client_plain_begin(c); /* who waits for us to speak did not mean TLS */
+        client_plain_begin(c); /* a peer that waits for INFO does not begin with TLS */
         return;
     case CLIENT_TLS:
         log_error("%s - TLS handshake error: timeout", client_label(c, label, sizeof label));
-        client_close(c, "Secure Connection - TLS Required", "TLS Handshake Failure");
+        client_close(c, "Secure Connection - TLS Required", REASON_TLS);
         return;
     case CLIENT_WAIT:
     case CLIENT_CHECKING:
         if (!c->connected && client_login_first(c))
-            client_close(c, "Authentication Timeout", "Authentication Timeout");
+            client_close(c, "Authentication Timeout", REASON_AUTH_TIMEOUT);
         else
-            pings_fired(c);
+            check_pings(c);
         return;
     case CLIENT_READY:
-        pings_fired(c);
+        check_pings(c);
         return;
     case CLIENT_CLOSING:
         return;

@@ -1,10 +1,10 @@
 /* departed.c: removes the subscriptions of closed connections, in slices.
  *
- * A connection may have a million subscriptions, and removing one costs about a microsecond.  Up to
- * AT_ONCE of them are removed when the connection closes.  A client with more is kept in
- * server.departed: it is counted nowhere any more and receives nothing (its phase is
- * CLIENT_CLOSING), and one task removes its subscriptions between the work of others. */
-#include "server/server_int.h"
+ * A connection may have a million subscriptions, and the removal of one takes about a microsecond.
+ * Up to AT_ONCE of them are removed when the connection closes.  A client with more is kept in
+ * server.departed: it is counted nowhere and receives nothing (its phase is CLIENT_CLOSING), and
+ * one task removes its subscriptions between other work. */
+#include "server/server_impl.h"
 
 #define AT_ONCE 1024 /* about a millisecond */
 

@@ -1,5 +1,5 @@
-/* files.c: the pid file and the ports file, which tell other programs where the server is. */
-#include "server/server_int.h"
+/* files.c: the pid file and the ports file, by which other programs find the server. */
+#include "server/server_impl.h"
 
 #include "codec/jsonw.h"
 #include "base/log.h"
@@ -141,7 +141,7 @@ void files_remove(struct server *s)
     file_remove(&s->ports_path);
 }
 
-static bool moved(const char *from, const char *to)
+static bool has_moved(const char *from, const char *to)
 {
     return strcmp(from != NULL ? from : "", to != NULL ? to : "") != 0;
 }
@@ -150,12 +150,12 @@ void files_move(struct server *s, const struct options *old)
 {
     struct mf_error e;
 
-    if (moved(old->pid_file, s->opts->pid_file)) {
+    if (has_moved(old->pid_file, s->opts->pid_file)) {
         file_remove(&s->pid_path);
         if (s->opts->pid_file != NULL && pid_write(s, &e) != 0)
             log_error("Failed to write the pid file: %s", e.text);
     }
-    if (moved(old->ports_file_dir, s->opts->ports_file_dir)) {
+    if (has_moved(old->ports_file_dir, s->opts->ports_file_dir)) {
         file_remove(&s->ports_path);
         if (s->opts->ports_file_dir != NULL && ports_write(s, &e) != 0)
             log_error("Failed to write the ports file: %s", e.text);

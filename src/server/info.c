@@ -1,5 +1,5 @@
 /* info.c: the INFO line.  Field order is nats-server's; false and empty ones are left out. */
-#include "server/pages.h"
+#include "server/server_impl.h"
 
 #include "codec/jsonw.h"
 
@@ -23,14 +23,14 @@ static void info_listener(struct jsonw *w, const struct client *c)
 {
     const struct server *s = c->srv;
     bool ws = c->kind == CLIENT_WS;
-    char told[PAGE_HOST];
-    const char *host = ws ? s->opts->websocket.host : page_host(s, told);
+    char room[SERVER_HOST];
+    const char *host = ws ? s->opts->websocket.host : server_host(s, room);
 
     jsonw_str(w, "host", host == NULL ? "0.0.0.0" : host);
     if (ws)
         jsonw_i64(w, "port", s->ws_listener == NULL ? 0 : net_listener_port(s->ws_listener));
     else
-        jsonw_i64(w, "port", page_port(s));
+        jsonw_i64(w, "port", server_port(s));
 }
 
 static void info_client(struct jsonw *w, const struct client *c, bool after_connect)
@@ -74,7 +74,7 @@ void info_render(const struct client *c, struct mf_buf *out, bool after_connect)
      */
     jsonw_u64(&w, "max_payload",
               after_connect ? c->limits.max_payload : (uint64_t)s->opts->max_payload);
-    jsonw_opt_bool(&w, "jetstream", s->guest != NULL);
+    jsonw_opt_bool(&w, "jetstream", s->jetstream);
     info_client(&w, c, after_connect);
     jsonw_i64(&w, "api_lvl", SERVER_API_LEVEL);
     jsonw_end(&w);

@@ -1,7 +1,6 @@
-/* lameduck.c: leaving without a stampede.  New clients are refused, those present are told by an
- * INFO with ldm:true, and after the grace period they are closed one by one, spread over the
- * configured time, so that they reconnect elsewhere at a pace the others bear. */
-#include "server/server_int.h"
+/* lameduck.c: an end that spreads reconnects.  New clients are refused, present ones get an INFO
+ * with ldm:true, and after the grace period they are closed one by one over the configured time. */
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,9 +37,10 @@ static void close_next(void *arg)
             s->ldm_close_every_ns = 1;
         log_info("Closing existing clients");
     }
-    /* A timer fires once a millisecond at most: of very many clients, several go at a time. */
+    /* A timer fires at most once a millisecond: of very many clients, several are closed at a time.
+     */
     for (int64_t n = CLOCK_MS / s->ldm_close_every_ns; c != NULL; c = oldest_open(s), n--) {
-        client_close(c, NULL, "Server Shutdown");
+        client_close(c, NULL, REASON_SHUTDOWN);
         if (n <= 1)
             break;
     }
@@ -59,7 +59,7 @@ void server_lame_duck(struct server *s)
     net_listener_close(s->ws_listener);
     s->listener = s->ws_listener = NULL;
     ws_cancel(s);
-    sys_lame_duck(s);
+    notify_lame_duck(s);
     s->ldm_timer = loop_timer_new(s->loop, close_next, s);
     if (s->nclients == 0 || s->ldm_timer == NULL) {
         server_shutdown(s);

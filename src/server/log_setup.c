@@ -1,4 +1,4 @@
-/* log_setup.c: the log as the options want it. */
+/* log_setup.c: opens the log according to the options. */
 #include "server/server.h"
 
 #include "base/log.h"

@@ -1,6 +1,7 @@
-/* reload.c: SIGHUP.  The new configuration is loaded and everything that can fail is built beside
- * the old one first; only then is it put in place, so a bad file changes nothing. */
-#include "server/server_int.h"
+/* reload.c: SIGHUP. The new configuration is loaded, and everything that can fail is built beside
+ * the present one first; only then does it replace the present one, so a bad file changes nothing.
+ */
+#include "server/server_impl.h"
 
 #include "base/log.h"
 
@@ -50,16 +51,16 @@ static void account_gone(void *arg, struct account *a)
     struct server *s = arg;
     struct mf_list *pos, *next;
 
-    sys_account_gone(s, a);
+    notify_account_removed(s, a);
     mf_list_each_safe(pos, next, &s->clients)
     {
         struct client *c = mf_container(pos, struct client, link);
         if (c->account == a)
-            client_close(c, "Authorization Violation", "Authentication Failure");
+            client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
     }
 }
 
-/* Clients whose credentials are gone leave; the others get the limits and permissions of today. */
+/* Closes clients whose credentials were removed; the others get the new limits and permissions. */
 static void recheck_clients(struct server *s, const struct auth *old)
 {
     struct mf_list *pos, *next;
@@ -71,20 +72,20 @@ static void recheck_clients(struct server *s, const struct auth *old)
         if (c->phase == CLIENT_CLOSING)
             continue;
         if (c->in_account && !client_still_valid(c, old)) {
-            sys_auth_failed(c);
-            client_close(c, "Authorization Violation", "Authentication Failure");
+            notify_auth_failed(c);
+            client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
             continue;
         }
         if (!c->in_account)
             c->limits.connect_only = client_login_first(c);
         if (c->limits.connect_only && c->phase == CLIENT_WAIT)
-            client_timer_start(c); /* its time to log in begins */
+            client_timer_start(c); /* its authentication timeout begins */
         c->limits.max_control_line = (size_t)s->opts->max_control_line;
         net_set_write_deadline(c->conn, s->opts->write_deadline_ns);
         if (c->in_account)
             client_refresh(c);
         if (s->opts->max_connections > 0 && ++kept > (uint64_t)s->opts->max_connections)
-            client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
+            client_close(c, "maximum connections exceeded", REASON_MAX_CONNECTIONS);
     }
 }
 
@@ -109,8 +110,7 @@ static void reload_apply(struct server *s, struct reload *r)
     recheck_clients(s, old_auth);
     client_auth_retire(s, old_auth);
     files_move(s, old_opts);
-    if (s->guest != NULL)
-        s->guest->reload(s->guest->arg, s->opts);
+    modules_reload(s);
     options_free(old_opts);
     s->config_load_wall_ns = loop_wall_ns(s->loop);
 }

@@ -1,11 +1,11 @@
-/* server.c: starting and stopping.
+/* server.c: start and stop.
  *
- * Happy path: server_start() builds everything bottom-up (accounts, credentials, TLS, listeners,
- * pages, system services), writes the pid and ports files, and logs "Server is ready".
- * Failure: whatever was built is taken down again; nothing listens.
- * Stop: listeners close, clients are told and closed; when the last one is gone (or after a few
- * seconds) stopped() lets the loop end. */
-#include "server/server_int.h"
+ * Happy path: server_start() builds everything bottom-up (accounts, credentials, TLS, modules,
+ * listeners), writes the pid and ports files, and logs "Server is ready". Failure: everything that
+ * was built is undone; nothing listens. Stop: modules are notified, listeners close, clients are
+ * closed; after the last client (or a few seconds) the modules are closed, and stopped() ends the
+ * loop. */
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,21 +20,6 @@ static int64_t now_ns(void *arg)
     return loop_mono_ns(s->loop);
 }
 
-struct accounts *server_accounts(struct server *s)
-{
-    return s->accounts;
-}
-
-const char *server_name(const struct server *s)
-{
-    return s->name;
-}
-
-const char *server_id(const struct server *s)
-{
-    return s->id;
-}
-
 /* --- listeners -------------------------------------------------------------------------------- */
 
 static void accepted(void *arg, struct net_conn *c)
@@ -42,7 +27,8 @@ static void accepted(void *arg, struct net_conn *c)
     client_accept(arg, c);
 }
 
-/* A feature that is configured but not active: its port is held, callers are sent away. */
+/* A feature that is configured but not implemented: its port is open, connections are closed at
+ * once. */
 static void idle_accepted(void *arg, struct net_conn *c)
 {
     (void)arg;
@@ -84,7 +70,7 @@ static int open_monitor(struct server *s, struct monitor **out, int port, struct
         return mf_wrap(e, "Can't start monitoring");
     log_info("Starting %s monitor on %s:%d", tls != NULL ? "https" : "http", monitor_host(*out),
              monitor_port(*out));
-    rv = pages_register(s, *out);
+    rv = notify_monitor_opened(s, *out);
     return rv != 0 ? mf_fail(e, rv, "register pages") : 0;
 }
 
@@ -106,7 +92,7 @@ static int listen_clients(struct server *s, struct mf_error *e)
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static void say_who(const struct server *s)
+static void log_identity(const struct server *s)
 {
     log_info("Starting mayflyd");
     log_info("  Version:  %s (NATS %s)", SERVER_MAYFLY_VERSION, SERVER_NATS_VERSION);
@@ -126,12 +112,11 @@ static void expire_fired(void *arg)
     loop_timer_arm(s->expire_timer, next > now ? next : now + CLOCK_S);
 }
 
-static int build(struct server *s, struct mf_error *e)
+static int build_parts(struct server *s, struct mf_error *e)
 {
     if (accounts_new(&s->accounts, s->opts, now_ns, s, e) != 0 ||
         auth_new(&s->auth, s->opts, e) != 0)
         return e->code;
-    request_info_register(s);
     if (tls_setup(&s->tls, &s->opts->tls, e) != 0 ||
         tls_setup_pages(&s->http_tls, &s->opts->tls, e) != 0 ||
         tls_setup(&s->ws_tls, &s->opts->websocket.tls, e) != 0)
@@ -143,23 +128,17 @@ static int build(struct server *s, struct mf_error *e)
     if (s->stall_timer == NULL || s->expire_timer == NULL)
         return mf_fail(e, MF_NOMEM, "timers");
     loop_timer_arm(s->expire_timer, loop_mono_ns(s->loop) + CLOCK_S);
-    if (sys_start(s, e) != 0)
-        return e->code;
-    if (s->opts->jetstream.enabled && s->setup.guest.open != NULL) {
-        if (s->setup.guest.open(s->setup.guest.arg, s, s->opts, e) != 0)
-            return mf_wrap(e, "Can't start JetStream");
-        s->guest = &s->setup.guest;
-    }
-    return 0;
+    s->jetstream = s->opts->jetstream.enabled;
+    return modules_open(s, e);
 }
 
-static int open_all(struct server *s, struct mf_error *e)
+static int open_listeners(struct server *s, struct mf_error *e)
 {
     if (open_monitor(s, &s->http, s->opts->http_port, NULL, e) != 0 ||
         open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 ||
         ws_listen(s, e) != 0 || listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
         return e->code;
-    crowd_open(s);
+    admission_log(s);
     return files_write(s, e);
 }
 
@@ -176,6 +155,7 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->closed);
     mf_list_init(&s->stalled);
     mf_list_init(&s->departed);
+    mf_list_init(&s->observers);
     mf_list_init(&s->auth_jobs);
     mf_list_init(&s->auth_waiting);
     nkey_random(s->id, NKEY_SERVER);
@@ -198,7 +178,7 @@ static void close_listeners(struct server *s)
     }
 }
 
-static void dismantle(struct server *s)
+static void close_ports(struct server *s)
 {
     close_listeners(s);
     monitor_close(s->http);
@@ -207,18 +187,17 @@ static void dismantle(struct server *s)
     files_remove(s);
 }
 
-static void start_undone(void *arg)
+static void start_undone(struct server *s)
 {
-    loop_stop(arg);
+    loop_stop(s->loop);
 }
 
-/* The streams are open already: they close as they would at the end. */
-static void close_guest_now(struct server *s)
+/* Modules that are open already close as they would at the end. */
+static void close_modules_now(struct server *s)
 {
-    if (s->guest == NULL)
-        return;
-    s->guest->close(s->guest->arg, start_undone, s->loop);
-    loop_run(s->loop);
+    s->modules_closed = start_undone;
+    if (!modules_close(s))
+        loop_run(s->loop);
 }
 
 int server_start(struct server **out, struct loop *l, const struct server_setup *setup,
@@ -228,11 +207,11 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
 
     if (s == NULL)
         return mf_fail(e, MF_NOMEM, "server");
-    crowd_init(s);
-    say_who(s);
-    if (build(s, e) != 0 || open_all(s, e) != 0) {
-        dismantle(s);
-        close_guest_now(s);
+    admission_init(s);
+    log_identity(s);
+    if (build_parts(s, e) != 0 || open_listeners(s, e) != 0) {
+        close_ports(s);
+        close_modules_now(s);
         s->opts = NULL; /* still the caller's */
         server_free(s);
         return e->code;
@@ -244,35 +223,31 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
 
 /* --- stop ------------------------------------------------------------------------------------- */
 
-static void guest_closed(void *arg)
+static void exit_server(struct server *s)
 {
-    struct server *s = arg;
-
-    s->guest = NULL;
     log_info("Server Exiting..");
     s->setup.stopped(s->setup.stopped_arg);
 }
 
-static void stop_done(void *arg)
+static void finish_stop(void *arg)
 {
     struct server *s = arg;
 
-    if (s->stop_told)
+    if (s->stop_finished)
         return;
-    s->stop_told = true;
+    s->stop_finished = true;
     loop_timer_stop(s->stop_timer);
     net_hangup(s->loop);
     departed_finish(s);
-    if (s->guest != NULL)
-        s->guest->close(s->guest->arg, guest_closed, s);
-    else
-        guest_closed(s);
+    s->modules_closed = exit_server;
+    if (modules_close(s))
+        exit_server(s);
 }
 
 void server_client_gone(struct server *s)
 {
     if (s->stopping && s->nclients == 0)
-        stop_done(s);
+        finish_stop(s);
 }
 
 void server_shutdown(struct server *s)
@@ -283,25 +258,23 @@ void server_shutdown(struct server *s)
         return;
     s->stopping = true;
     log_info("Initiating Shutdown...");
-    if (s->guest != NULL && s->guest->leaving != NULL)
-        s->guest->leaving(s->guest->arg);
-    sys_shutdown(s);
-    dismantle(s);
+    modules_leaving(s);
+    close_ports(s);
     mf_list_each_safe(pos, next, &s->clients)
     {
         struct client *c = mf_container(pos, struct client, link);
         if (c->phase != CLIENT_CLOSING) {
-            c->close_reason = "Server Shutdown";
+            c->close_reason = REASON_SHUTDOWN;
             c->phase = CLIENT_CLOSING;
             client_ws_farewell(c);
-            net_close(c->conn, 500); /* what is queued may still leave */
+            net_close(c->conn, 500); /* queued output is flushed */
         }
     }
-    s->stop_timer = loop_timer_new(s->loop, stop_done, s);
-    if (s->stop_timer != NULL) /* a peer that never reads cannot keep us */
+    s->stop_timer = loop_timer_new(s->loop, finish_stop, s);
+    if (s->stop_timer != NULL) /* a peer that never reads cannot delay the end */
         loop_timer_arm(s->stop_timer, loop_mono_ns(s->loop) + (s->nclients == 0 ? 0 : 2 * CLOCK_S));
     else
-        stop_done(s);
+        finish_stop(s);
 }
 
 void server_auth_idle(struct server *s)
@@ -316,7 +289,6 @@ void server_free(struct server *s)
 {
     if (s == NULL)
         return;
-    sys_stop(s);
     closed_free_all(s);
     loop_timer_free(s->stall_timer);
     loop_timer_free(s->expire_timer);
@@ -333,5 +305,5 @@ void server_free(struct server *s)
     free(s->pid_path);
     free(s->ports_path);
     s->freed = true;
-    server_auth_idle(s); /* a worker may still read the passwords: then the last one does it */
+    server_auth_idle(s); /* a worker may still read the passwords: then the last job frees them */
 }

@@ -1,5 +1,5 @@
-/* tls_setup.c: a tls block of the configuration into a TLS context. */
-#include "server/server_int.h"
+/* tls_setup.c: makes a TLS context of a tls block. */
+#include "server/server_impl.h"
 
 #include <stdlib.h>
 

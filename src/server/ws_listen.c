@@ -1,11 +1,11 @@
-/* ws_listen.c: WebSocket clients: the listener, and what their handshake adds to a session. */
-#include "server/server_int.h"
+/* ws_listen.c: WebSocket clients: the listener, and the handshake's part of a session. */
+#include "server/server_impl.h"
 
 #include "base/log.h"
 
 #include <stdlib.h>
 
-/* Until the upgrade the connection belongs to ws; there is nothing for us to hear. */
+/* Handler until the upgrade, while the connection belongs to ws. */
 static void before_closed(void *arg, enum net_why why, const char *text)
 {
     (void)arg, (void)why;
@@ -32,8 +32,8 @@ static void ws_accepted(void *arg, struct net_conn *c)
     ws_accept(c, s->loop, &s->ws_opts, client_accept_ws, s);
 }
 
-/* What a compressed message may become.  It may hold many commands; but one that unpacks to more
- * than a few of the largest was packed to hurt. */
+/* The limit of an inflated message.  It may hold many commands; a message of more than a few of the
+ * largest is an attack. */
 static size_t message_limit(const struct options *o)
 {
     size_t most = 64u << 20, limit = 4 * (size_t)o->max_payload;
@@ -79,7 +79,7 @@ int ws_listen(struct server *s, struct mf_error *e)
 
 /* --- a session's part ------------------------------------------------------------------------- */
 
-static char *cookie(const struct ws_request *r, const char *name)
+static char *copy_cookie(const struct ws_request *r, const char *name)
 {
     struct mf_slice value =
         r->cookie != NULL && name != NULL ? ws_cookie(r->cookie, name) : MF_SLICE_NONE;
@@ -96,9 +96,9 @@ struct client_ws *client_ws_new(const struct server *s, const struct ws_request 
         return NULL;
     w->pipe = r->pipe;
     w->ip = r->client_ip != NULL ? mf_slice_dup(mf_str(r->client_ip)) : NULL;
-    w->user = cookie(r, o->user_cookie);
-    w->pass = cookie(r, o->pass_cookie);
-    w->token = cookie(r, o->token_cookie);
+    w->user = copy_cookie(r, o->user_cookie);
+    w->pass = copy_cookie(r, o->pass_cookie);
+    w->token = copy_cookie(r, o->token_cookie);
     return w;
 }
 
@@ -130,32 +130,7 @@ void client_ws_cookies(struct client *c)
 
 void client_ws_farewell(const struct client *c)
 {
-    static const struct {
-        const char *reason;
-        unsigned status;
-    } table[] = {
-        {"Client Closed", 1000},
-        {"Server Shutdown", 1001},
-        {"Stale Connection", 1001},
-        {"Protocol Violation", 1002},
-        {"Parse Error", 1002},
-        {"Bad Client Protocol Version", 1002},
-        {"Maximum Message Payload Exceeded", 1009},
-        {"Authentication Failure", 1008},
-        {"Authentication Timeout", 1008},
-        {"Authentication Expired", 1008},
-        {"Slow Consumer (Pending Bytes)", 1008},
-        {"Slow Consumer (Write Deadline)", 1008},
-        {"Maximum Connections Exceeded", 1008},
-        {"Maximum Account Connections Exceeded", 1008},
-    };
-
-    if (c->ws == NULL)
-        return;
-    for (size_t i = 0; i < MF_COUNT(table); i++)
-        if (strcmp(table[i].reason, c->close_reason) == 0) {
-            ws_set_farewell(c->ws->pipe, table[i].status, c->close_reason);
-            return;
-        }
-    ws_set_farewell(c->ws->pipe, 1011, c->close_reason);
+    if (c->ws != NULL)
+        ws_set_farewell(c->ws->pipe, reason_websocket(c->close_reason),
+                        reason_text(c->close_reason));
 }

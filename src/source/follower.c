@@ -40,8 +40,8 @@ size_t follower_send(const struct follower *l, struct mf_slice subject, struct m
 {
     struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = body};
 
-    return account_publish_mapped(l->all->host->account,
-                                  &(struct router_msg){.route = subject, .msg = &m});
+    return account_publish(l->all->host->account,
+                           &(struct router_msg){.route = subject, .msg = &m});
 }
 
 static void unique(char out[UNIQUE + 1])

@@ -313,20 +313,21 @@ static const char *size_text(char dst[SIZE_TEXT], int64_t bytes)
     return dst;
 }
 
-void js_status_log_start(struct js_status *st)
+void js_status_log_start(const struct api *a)
 {
-    const struct options_jetstream *js = &st->js->options->jetstream;
+    const struct jetstream *j = a->js;
+    const struct options_jetstream *js = &j->options->jetstream;
     char text[SIZE_TEXT];
 
-    if (options_store_dir_temporary(st->js->options))
+    if (options_store_dir_temporary(j->options))
         log_warn("Temporary storage directory used, data could be lost on system reboot");
     log_info("---------------- JETSTREAM ----------------");
     log_info("  Strict:          %s", js->strict ? "true" : "false");
-    log_info("  Max Memory:      %s", size_text(text, st->js->max.memory));
-    log_info("  Max Storage:     %s", size_text(text, st->js->max.file));
-    log_info("  Store Directory: \"%s\"", st->js->store_dir);
-    if (*jetstream_domain(st->js) != '\0')
-        log_info("  Domain:          %s", jetstream_domain(st->js));
-    log_info("  API Level:       %u", st->js->setup.level);
+    log_info("  Max Memory:      %s", size_text(text, j->max.memory));
+    log_info("  Max Storage:     %s", size_text(text, j->max.file));
+    log_info("  Store Directory: \"%s\"", j->store_dir);
+    if (*jetstream_domain(j) != '\0')
+        log_info("  Domain:          %s", jetstream_domain(j));
+    log_info("  API Level:       %u", j->setup.level);
     log_info("-------------------------------------------");
 }

@@ -38,6 +38,6 @@ void js_status_health(struct js_status *st, const struct health_query *q, struct
                       health_tell told, void *arg);
 /* True if the account has JetStream.  O(accounts). */
 bool js_status_enabled(struct js_status *st, const struct account *acc);
-void js_status_log_start(struct js_status *st); /* logs limits, directory and domain */
+void js_status_log_start(const struct api *a); /* logs limits, directory and domain */
 
 #endif

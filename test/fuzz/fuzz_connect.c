@@ -1,7 +1,7 @@
 /* fuzz_connect.c: the JSON of a CONNECT, from clients that are not yet known.  A second CONNECT is
  * read into what the first one left, as a session does it. */
 #include "fuzz.h"
-#include "server/connect.h"
+#include "session/connect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

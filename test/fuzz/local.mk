@@ -39,7 +39,7 @@ EXTRA_DIST += %D%/corpus %D%/proto.dict %D%/header.dict %D%/conf.dict %D%/connec
 %C%_fuzz_conf_LDFLAGS = $(FUZZFLAGS_LD)
 
 %C%_fuzz_connect_SOURCES = %D%/fuzz_connect.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_connect_LDADD = src/server/libserver.a $(CODEC_LIBS) $(JANSSON_LIBS)
+%C%_fuzz_connect_LDADD = src/session/libsession.a $(CODEC_LIBS) $(JANSSON_LIBS)
 %C%_fuzz_connect_CPPFLAGS = $(FUZZFLAGS_CPP) $(JANSSON_CFLAGS)
 %C%_fuzz_connect_LDFLAGS = $(FUZZFLAGS_LD)
 

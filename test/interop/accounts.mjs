@@ -1,4 +1,4 @@
-// accounts.mjs: separate subject spaces, and the doors that exports and imports open.
+// accounts.mjs: separate subject spaces, exports and imports.
 import assert from "node:assert/strict";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { until } from "./lib/wait.mjs";

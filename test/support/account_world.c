@@ -1,5 +1,6 @@
 /* account_world.c: accounts and clients for tests. */
 #include "account_world.h"
+#include "client_publish.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +161,7 @@ size_t say_as(struct world *w, const char *account, const char *subject, const c
     struct mf_msg msg = {mf_str(subject), mf_str(reply), MF_SLICE_NONE, mf_str(payload)};
     struct router_msg rm = {.route = msg.subject, .msg = &msg, .origin = origin};
 
-    return account_publish(world_get(w, account), &rm);
+    return client_publish(world_get(w, account), &rm);
 }
 
 size_t say(struct world *w, const char *account, const char *subject, const char *reply,

@@ -1,21 +1,21 @@
-/* account_world.h: a few accounts, their doors and their clients, for tests.  Options are written
- * by hand, so that these tests need no configuration parser; what clients receive goes into one
- * log. */
+/* account_world.h: a few accounts, their exports and imports and their clients, for tests.  Options
+ * are written by hand, so that these tests need no configuration parser; what clients receive goes
+ * into one log. */
 #ifndef TEST_ACCOUNT_WORLD_H
 #define TEST_ACCOUNT_WORLD_H
 
 #include "account/account.h"
 
 #define WORLD_ACCOUNTS 8
-#define WORLD_DOORS    16
+#define WORLD_SHARED   16
 #define WORLD_LOG      4096
 
 struct world {
     struct options o;
     struct options_account accounts[WORLD_ACCOUNTS];
-    struct options_export exports[WORLD_ACCOUNTS][WORLD_DOORS];
-    struct options_import imports[WORLD_ACCOUNTS][WORLD_DOORS];
-    struct options_mapping mappings[WORLD_ACCOUNTS][WORLD_DOORS];
+    struct options_export exports[WORLD_ACCOUNTS][WORLD_SHARED];
+    struct options_import imports[WORLD_ACCOUNTS][WORLD_SHARED];
+    struct options_mapping mappings[WORLD_ACCOUNTS][WORLD_SHARED];
     struct accounts *as;
     int64_t now_ns;
     char *log[WORLD_LOG]; /* "client subject reply payload" of each delivery */

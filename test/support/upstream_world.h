@@ -53,7 +53,7 @@ static inline size_t publish(const char *route, const char *subject, const char 
                        .hdr = mf_str(hdr),
                        .payload = mf_str(payload)};
 
-    return account_publish_mapped(home(), &(struct router_msg){.route = mf_str(route), .msg = &m});
+    return account_publish(home(), &(struct router_msg){.route = mf_str(route), .msg = &m});
 }
 
 /* The value behind "key": in the body, up to a comma or brace; quotes are left out. */

@@ -356,7 +356,7 @@ static void build_misnamed(int which)
 }
 
 /* Asked: the words after the place are nats-server's. */
-static void test_impossible_doors_are_refused_in_the_words_operators_know(void)
+static void test_impossible_imports_are_refused_in_the_words_operators_know(void)
 {
     static const char *const texts[] = {
         "import forms a cycle",
@@ -428,7 +428,7 @@ int main(void)
     RUN_TEST(test_shown_subject_is_kept_when_the_route_is_another);
     RUN_TEST(test_very_long_subjects_cross_too);
     RUN_TEST(test_listeners_may_leave_while_a_shadow_delivers);
-    RUN_TEST(test_impossible_doors_are_refused_in_the_words_operators_know);
+    RUN_TEST(test_impossible_imports_are_refused_in_the_words_operators_know);
     RUN_TEST(test_private_exports_open_to_those_they_name);
     return UNITY_END();
 }

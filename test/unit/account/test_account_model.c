@@ -31,15 +31,15 @@ static const struct shape shapes[] = {
 };
 #define MODEL_IMPORTS 6
 
-struct door {
+struct import {
     bool used;
     int importer, exporter;
     const struct shape *shape;
 };
 
 static struct world w;
-static struct door doors[MODEL_IMPORTS];
-static bool services; /* this round's doors are services, else streams */
+static struct import imports[MODEL_IMPORTS];
+static bool services; /* this round's imports are services, else streams */
 static struct listener subs[SUBS];
 static struct {
     bool on;
@@ -183,7 +183,7 @@ static void model_publish(int account, const char *subject)
 {
     offer(account, subject);
     for (int i = 0; i < MODEL_IMPORTS; i++) {
-        const struct door *d = &doors[i];
+        const struct import *d = &imports[i];
         char other[SUBJECT], pattern[SUBJECT];
         if (!d->used)
             continue;
@@ -203,7 +203,7 @@ static void model_publish(int account, const char *subject)
 /* --- random worlds ---------------------------------------------------------------------------- */
 
 /* The same subject of the same account twice is refused, and the same name for it here too. */
-static bool clash(const struct door *a, const struct door *b)
+static bool clash(const struct import *a, const struct import *b)
 {
     char here[SUBJECT], there[SUBJECT];
 
@@ -214,16 +214,16 @@ static bool clash(const struct door *a, const struct door *b)
 }
 
 /* Exporters stand before importers, so there are no circles. */
-static void choose_doors(void)
+static void choose_imports(void)
 {
     for (int i = 0; i < MODEL_IMPORTS; i++) {
-        struct door *d = &doors[i];
+        struct import *d = &imports[i];
         d->importer = 1 + (int)rand_below(ACCOUNTS - 1);
         d->exporter = (int)rand_below((uint32_t)d->importer);
         d->shape = &shapes[rand_below(MF_COUNT(shapes))];
         d->used = true;
         for (int k = 0; k < i; k++)
-            d->used = d->used && !(doors[k].used && clash(&doors[k], d));
+            d->used = d->used && !(imports[k].used && clash(&imports[k], d));
     }
 }
 
@@ -241,9 +241,9 @@ static void write_options(void)
         }
     }
     for (int i = 0; i < MODEL_IMPORTS; i++) {
-        if (doors[i].used)
-            world_import(&w, names[doors[i].importer], services, names[doors[i].exporter],
-                         doors[i].shape->subject, doors[i].shape->to);
+        if (imports[i].used)
+            world_import(&w, names[imports[i].importer], services, names[imports[i].exporter],
+                         imports[i].shape->subject, imports[i].shape->to);
     }
 }
 
@@ -317,12 +317,12 @@ static void compare(int account, const char *subject)
 }
 
 /* Keeps the running accounts while the options are written anew. */
-static void new_doors(bool start)
+static void new_imports(bool start)
 {
     struct accounts *as = start ? NULL : w.as;
     struct mf_error e = {0};
 
-    choose_doors();
+    choose_imports();
     write_options();
     w.as = as;
     if (start)
@@ -336,10 +336,10 @@ static void run_world(void)
     char subject[SUBJECT];
 
     memset(models, 0, sizeof models);
-    new_doors(true);
+    new_imports(true);
     for (int step = 0; step < 400; step++) {
         if (rand_below(100) == 0)
-            new_doors(false);
+            new_imports(false);
         else if (rand_below(3) == 0)
             toggle((int)rand_below(SUBS));
         random_subject(subject, false);

@@ -2,6 +2,7 @@
  * nothing behind, and what was there before still works.  (Linked with --wrap for the allocator.)
  */
 #include "support/account_world.h"
+#include "support/client_publish.h"
 #include "support/no_memory.h"
 
 #include <stdio.h>
@@ -55,7 +56,7 @@ static size_t send(const char *account, const char *subject, const char *reply)
     struct mf_msg msg = {.subject = mf_str(subject), .reply = mf_str(reply)};
     struct router_msg rm = {.route = msg.subject, .msg = &msg};
 
-    return account_publish(world_get(&w, account), &rm);
+    return client_publish(world_get(&w, account), &rm);
 }
 
 static void test_starting_fails_whole(void)

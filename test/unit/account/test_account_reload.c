@@ -247,20 +247,20 @@ static void test_system_account_may_move(void)
     TEST_ASSERT_FALSE(account_is_system(world_get(&w, "B")));
 }
 
-static void count_door(void *arg, const struct account_import_info *x)
+static void count_import(void *arg, const struct account_import_info *x)
 {
     snprintf(arg, 128, "%s %s %s %s", x->service ? "service" : "stream", x->account, x->subject,
              x->local);
 }
 
-static void test_doors_can_be_listed(void)
+static void test_imports_can_be_listed(void)
 {
     char text[128];
 
     world_export(&w, "B", true, "x.*");
     world_import(&w, "A", true, "B", "x.*", "y.$1");
     world_start(&w);
-    account_each_import(world_get(&w, "A"), count_door, text);
+    account_each_import(world_get(&w, "A"), count_import, text);
     TEST_ASSERT_EQUAL_STRING("service B x.* y.*", text);
 }
 
@@ -275,6 +275,6 @@ int main(void)
     RUN_TEST(test_new_accounts_are_announced);
     RUN_TEST(test_mappings_and_limits_follow_the_configuration);
     RUN_TEST(test_system_account_may_move);
-    RUN_TEST(test_doors_can_be_listed);
+    RUN_TEST(test_imports_can_be_listed);
     return UNITY_END();
 }

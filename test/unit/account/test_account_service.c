@@ -131,7 +131,7 @@ static void test_answer_comes_back_to_the_requestors_inbox_once(void)
                                     say(&w, "B", reply, "", "x"));
 }
 
-/* Asked: a request through a door nobody stands behind is "no responders". */
+/* Asked: a request through an import that nobody serves is "no responders". */
 static void test_nobody_there_counts_as_nobody(void)
 {
     struct listener local;

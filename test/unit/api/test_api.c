@@ -6,6 +6,7 @@
 
 #include "api/api_impl.h"
 #include "api/subject_page_impl.h"
+#include "support/client_publish.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static struct inbox *send_as(const char *account, const char *subject, const cha
     TEST_ASSERT_EQUAL(0,
                       router_subscribe(account_router(a), mf_str(reply), MF_SLICE_NONE, &b->sub));
     m.reply = mf_str(reply);
-    n = account_publish(a, &(struct router_msg){.route = m.subject, .msg = &m, .origin = &m});
+    n = client_publish(a, &(struct router_msg){.route = m.subject, .msg = &m, .origin = &m});
     if (taken != NULL)
         *taken = n;
     return b;
@@ -468,8 +469,8 @@ static void test_pages_of_subjects_are_in_order(void)
         struct mf_msg m = {.subject = MF_SLICE_NONE};
         (void)snprintf(all[i], sizeof all[i], "s.%u.%zu", rand_below(1000), i);
         m.subject = mf_str(all[i]);
-        account_publish(accounts_global(accounts),
-                        &(struct router_msg){.route = m.subject, .msg = &m});
+        client_publish(accounts_global(accounts),
+                       &(struct router_msg){.route = m.subject, .msg = &m});
     }
     turns(20);
     qsort(all, MF_COUNT(all), sizeof all[0], by_text);

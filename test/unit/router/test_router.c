@@ -410,26 +410,35 @@ struct news {
     bool there;
 };
 
-static void note(void *arg, struct mf_slice pattern, struct mf_slice queue)
+static void take_note(struct news *w, const struct router_sub *s)
+{
+    w->n++;
+    (void)snprintf(w->pattern, sizeof w->pattern, "%.*s", MF_FMT(s->pattern));
+    (void)snprintf(w->queue, sizeof w->queue, "%.*s", MF_FMT(s->queue));
+}
+static void note(void *arg, const struct router_sub *s)
 {
     struct news *w = arg;
 
-    w->n++;
-    (void)snprintf(w->pattern, sizeof w->pattern, "%.*s", MF_FMT(pattern));
-    (void)snprintf(w->queue, sizeof w->queue, "%.*s", MF_FMT(queue));
-    w->there = router_has_interest(router, pattern);
+    take_note(w, s);
+    w->there = router_has_interest(router, s->pattern);
+}
+static void note_end(void *arg, const struct router_sub *s)
+{
+    take_note(arg, s);
 }
 
 /* Who waits for a subscriber is told of each one that succeeded, when it can be seen already, and
  * of nothing else: not of refusals, not of who leaves, not after it stopped listening. */
-static void test_the_hook_hears_of_each_subscription_that_succeeds(void)
+static void test_an_observer_is_notified_of_each_subscription_that_succeeds(void)
 {
     struct receiver x[3] = {0};
     struct router_sub bad = {.deliver = receive};
     struct news w = {0};
+    struct router_observer o = {.subscribed = note, .arg = &w};
 
     join(&x[0], "before", "");
-    router_on_subscribe(router, note, &w);
+    router_observe(router, &o);
     join(&x[1], "a.b", "q");
     TEST_ASSERT_EQUAL_UINT(1, w.n);
     TEST_ASSERT_EQUAL_STRING("a.b", w.pattern);
@@ -442,11 +451,70 @@ static void test_the_hook_hears_of_each_subscription_that_succeeds(void)
     TEST_ASSERT_EQUAL_UINT(2, w.n);
     TEST_ASSERT_EQUAL_STRING("a.>", w.pattern);
     TEST_ASSERT_EQUAL_STRING("", w.queue);
-    router_on_subscribe(router, NULL, NULL);
+    router_unobserve(&o);
     join(&x[2], "c", "");
     TEST_ASSERT_EQUAL_UINT(2, w.n);
     for (size_t i = 0; i < MF_COUNT(x); i++)
         leave(&x[i]);
+}
+
+/* A link to another server needs both events, beside those who only wait for subscribers. */
+static void test_observers_are_notified_of_both_events_in_their_order(void)
+{
+    struct receiver x[2] = {0};
+    struct news came = {0}, went = {0}, both = {0};
+    struct router_observer o[] = {{.subscribed = note, .arg = &came},
+                                  {.unsubscribed = note_end, .arg = &went},
+                                  {.subscribed = note, .unsubscribed = note_end, .arg = &both}};
+
+    for (size_t i = 0; i < MF_COUNT(o); i++)
+        router_observe(router, &o[i]);
+    router_observe(router, &o[0]); /* once is enough */
+    join(&x[0], "a.*", "q");
+    join(&x[1], "a.*", "");
+    TEST_ASSERT_EQUAL_UINT(2, came.n);
+    TEST_ASSERT_EQUAL_UINT(0, went.n);
+    TEST_ASSERT_EQUAL_UINT(2, both.n);
+    leave(&x[0]);
+    leave(&x[0]); /* it is gone already: no event */
+    TEST_ASSERT_EQUAL_UINT(1, went.n);
+    TEST_ASSERT_EQUAL_STRING("a.*", went.pattern);
+    TEST_ASSERT_EQUAL_STRING("q", went.queue);
+    leave(&x[1]);
+    TEST_ASSERT_EQUAL_UINT(2, went.n);
+    TEST_ASSERT_EQUAL_STRING("", went.queue);
+    TEST_ASSERT_EQUAL_UINT(4, both.n);
+    TEST_ASSERT_EQUAL_UINT(2, came.n);
+    for (size_t i = 0; i < MF_COUNT(o); i++)
+        router_unobserve(&o[i]);
+    router_unobserve(&o[0]);
+}
+
+static void note_once(void *arg, const struct router_sub *s)
+{
+    struct router_observer *o = arg;
+
+    (void)s;
+    router_unobserve(o);
+    o->arg = NULL;
+}
+
+static void test_an_observer_may_leave_while_it_is_notified(void)
+{
+    struct receiver x[2] = {0};
+    struct news w = {0};
+    struct router_observer first = {.subscribed = note_once, .arg = &first};
+    struct router_observer second = {.subscribed = note, .arg = &w};
+
+    router_observe(router, &first);
+    router_observe(router, &second);
+    join(&x[0], "a", "");
+    TEST_ASSERT_NULL(first.arg);
+    join(&x[1], "b", "");
+    TEST_ASSERT_EQUAL_UINT(2, w.n);
+    router_unobserve(&second);
+    leave(&x[0]);
+    leave(&x[1]);
 }
 
 int main(void)
@@ -468,6 +536,8 @@ int main(void)
     RUN_TEST(test_interest_is_gone_with_the_last_even_during_its_delivery);
     RUN_TEST(test_match_visits_all_members_and_may_unsubscribe_them);
     RUN_TEST(test_exact_interest_leaves_out_patterns_and_other_groups);
-    RUN_TEST(test_the_hook_hears_of_each_subscription_that_succeeds);
+    RUN_TEST(test_an_observer_is_notified_of_each_subscription_that_succeeds);
+    RUN_TEST(test_observers_are_notified_of_both_events_in_their_order);
+    RUN_TEST(test_an_observer_may_leave_while_it_is_notified);
     return UNITY_END();
 }

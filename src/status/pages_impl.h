@@ -1,0 +1,93 @@
+/* pages_impl.h: the documents behind HTTP pages and $SYS requests.  Each renderer writes one object
+ * under `key` (NULL: the top), so that a $SYS reply can wrap it as "data".  Renderers with a doc
+ * add steps to it; queries are copied, key must outlive the doc. */
+#ifndef MAYFLY_STATUS_PAGES_IMPL_H
+#define MAYFLY_STATUS_PAGES_IMPL_H
+
+#include "status/status_impl.h"
+
+#include "base/arena.h"
+#include "monitor/doc.h"
+
+enum connz_state { CONNZ_OPEN, CONNZ_CLOSED, CONNZ_ALL };
+struct connz_query {
+    const char *sort; /* NULL: by cid */
+    bool auth, subs, subs_detail;
+    int64_t offset, limit; /* limit 0: 1024 */
+    uint64_t cid;          /* 0: all */
+    enum connz_state state;
+    const char *user, *account, *filter_subject, *mqtt_client;
+};
+struct subsz_query {
+    bool subs;
+    const char *account, *test;
+    int64_t offset, limit;
+};
+struct healthz_query {
+    bool js_enabled_only, js_server_only, js_meta_only, details;
+    const char *account, *stream, *consumer;
+};
+
+void page_varz(struct status *s, struct jsonw *w, const char *key);
+/* MF_INVAL with nats-server's text for a bad query. */
+MF_MUSTCHECK int page_connz(struct status *s, const struct connz_query *q, struct doc *d,
+                            const char *key, struct mf_error *e);
+MF_MUSTCHECK int page_subsz(struct status *s, const struct subsz_query *q, struct doc *d,
+                            const char *key, struct mf_error *e);
+/* account NULL: the list. */
+MF_MUSTCHECK int page_accountz(struct status *s, const char *account, struct doc *d,
+                               const char *key, struct mf_error *e);
+/* only: names to show, none: those in use (or all with unused). */
+void page_accstatz(struct status *s, const char *const *only, size_t nonly, bool unused,
+                   struct doc *d, const char *key);
+/* Whether any of them is in use. */
+bool page_accstatz_any(struct status *s, const char *const *only, size_t nonly);
+void page_routez(struct status *s, struct jsonw *w, const char *key);
+void page_gatewayz(struct status *s, struct jsonw *w, const char *key);
+void page_leafz(struct status *s, struct jsonw *w, const char *key);
+void page_jsz(struct status *s, struct jsonw *w, const char *key);
+/* *status (unless NULL): the HTTP status, set when the page is complete. */
+void page_healthz(struct status *s, const struct healthz_query *q, struct doc *d, const char *key,
+                  int *status);
+/* Writes cmdline and memstats, Go's expvars, into the open object. */
+void page_expvars(const struct status *s, struct jsonw *w);
+void page_metrics(struct status *s, struct doc *d);
+void page_stacksz(struct mf_buf *out);
+void page_root(struct status *s, const char *base_path, struct mf_buf *out);
+
+/* Names of accounts, for pages in slices; zeroed at first.  Both MF_NOMEM. */
+struct page_accounts {
+    const char **name;
+    size_t n, cap;
+    struct arena mem;
+};
+MF_MUSTCHECK int page_accounts_add(struct page_accounts *l, const char *name);
+MF_MUSTCHECK int page_accounts_init(struct page_accounts *l, struct status *s); /* adds all */
+void page_accounts_fini(struct page_accounts *l);
+
+/* Shared pieces. */
+void page_begin(struct status *s, struct jsonw *w, const char *key); /* object, server_id, now */
+void page_account_stat_fields(struct account *a, struct jsonw *w);   /* into an open object */
+void page_account_detail(struct status *s, struct account *a, struct jsonw *w, const char *key);
+/* Writes its mappings, exports and imports into an open object. */
+void page_account_exports(struct status *s, struct account *a, struct jsonw *w);
+/* Expected answers of its services: the first 1024. */
+void page_account_responses(struct account *a, struct jsonw *w);
+uint64_t page_subscriptions(struct status *s); /* in all accounts, the server's own too */
+void page_router_stats(const struct router_stats *t, struct jsonw *w);
+
+void page_labels(const struct options *o, struct jsonw *w); /* tags and metadata */
+void page_names(struct jsonw *w, const char *key,
+                const struct options_list *l); /* none: left out */
+size_t page_from(int64_t offset, size_t n);    /* index of the first item of a page */
+/* A subscription in a list; account NULL: left out. */
+void page_sub_detail(struct jsonw *w, const char *account, const struct client_sub *sub);
+
+struct page_usage {
+    uint64_t rss, vsize, max_fds, threads;
+    uint64_t fds;                    /* 0: unknown */
+    double cpu_seconds, cpu_percent; /* percent since the sample before */
+};
+void page_usage(struct status *s, struct page_usage *out);
+
+#endif

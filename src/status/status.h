@@ -1,0 +1,23 @@
+/* status.h: what operators see of a running server: HTTP pages, metrics, and the services and
+ * events of the system account.  Stands above the server and JetStream, reads both, and is notified
+ * by the server through an observer. */
+#ifndef MAYFLY_STATUS_H
+#define MAYFLY_STATUS_H
+
+#include "api/api.h"
+#include "server/server.h"
+
+struct status;
+
+/* Starts the services of the system account and adds pages to each monitoring port that the server
+ * opens later.  api: JetStream, NULL without it; must outlive the status. */
+MF_MUSTCHECK int status_open(struct status **out, struct server *s, struct api *api,
+                             struct mf_error *e);
+void status_leaving(struct status *s); /* sends the last event; the clients are still connected */
+void status_close(struct status *s);   /* NULL is fine */
+
+/* The client that published a message (router_msg.origin), as JSON for audit events; false: the
+ * server itself published it. */
+bool status_client_info(const void *origin, struct mf_buf *json);
+
+#endif
