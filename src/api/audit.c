@@ -90,7 +90,8 @@ static void audit_now(struct api_call *call, struct mf_slice response)
 {
     struct event v;
 
-    if (!event_advisory(&v, call->ja, "api_audit", "API", ""))
+    /* Most requests have no listener, and formatting the subject costs more than asking. */
+    if (!advisory_audited(call->aa) || !event_advisory(&v, call->ja, "api_audit", "API", ""))
         return;
     jsonw_str(&v.w, "server", call->aa->api->js->setup.server_name);
     event_client(&v, call->client);

@@ -50,13 +50,13 @@ static void write_buckets(struct ttl_look *k, struct stream *s,
 static void write_peak(struct jsonw *w, const struct store_forecast_sum *sum, uint64_t with)
 {
     const struct store_peak *p = &sum->peak[0], *minute = &sum->peak[1];
-    uint64_t seconds = p->width_ns > CLOCK_S ? (uint64_t)(p->width_ns / CLOCK_S) : 1;
+    double seconds = p->width_ns > CLOCK_S ? (double)p->width_ns / (double)CLOCK_S : 1;
 
     if (p->msgs > 0) {
         jsonw_object(w, "peak");
         jsonw_time(w, "at", p->at_ns);
         jsonw_u64(w, "msgs", p->msgs);
-        jsonw_u64(w, "per_second", p->msgs / seconds);
+        jsonw_u64(w, "per_second", (uint64_t)((double)p->msgs / seconds));
         jsonw_end(w);
     }
     jsonw_bool(w, "cliff", minute->msgs > CLIFF_MSGS && minute->msgs > with / 10);
@@ -125,6 +125,7 @@ static void write_forecast(struct ttl_look *k, struct stream *s,
     jsonw_u64(w, "without", of.lives.without);
     jsonw_u64(w, "infinite", of.lives.infinite);
     jsonw_bool(w, "bytes_sampled", sampled);
+    ttl_json_blurred(w, sum->blurred_ns);
     write_peak(w, sum, of.lives.with);
     if (k->filter == NULL) /* rates are not kept by subject */
         write_steady(w, s);

@@ -60,6 +60,8 @@ void ttl_numbers_add_ahead(struct ttl_numbers *n, struct stream *s,
     n->ending[1] += all.msgs;
     n->ending_bytes += stream_bucket_bytes(s, &all);
     n->sampled |= day->sampled;
+    if (day->blurred_ns > n->blurred_ns)
+        n->blurred_ns = day->blurred_ns;
 }
 
 void ttl_numbers_add_next(struct ttl_numbers *n, int64_t next_ns)
@@ -83,6 +85,7 @@ void ttl_numbers_write_items(struct jsonw *w, const struct ttl_numbers *n, bool 
     jsonw_u64(w, "bytes_to_expire_soon", n->ending_bytes);
     jsonw_str(w, "soon", "24h0m0s");
     jsonw_bool(w, "bytes_sampled", n->sampled);
+    ttl_json_blurred(w, n->blurred_ns);
 }
 
 void ttl_numbers_write_past(struct jsonw *w, const struct ttl_numbers *n)
@@ -146,6 +149,14 @@ void ttl_numbers_write_totals(struct jsonw *w, const struct ttl_numbers *n)
     jsonw_u64(w, "would_reject", t->would_reject);
     jsonw_end(w);
     write_spread(w, &n->hour);
+}
+
+void ttl_json_blurred(struct jsonw *w, int64_t blurred_ns)
+{
+    if (blurred_ns == 0)
+        return;
+    jsonw_bool(w, "counts_approximate", true);
+    jsonw_i64(w, "resolution_ms", (blurred_ns + 999999) / 1000000);
 }
 
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y)

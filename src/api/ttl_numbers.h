@@ -12,6 +12,7 @@ struct ttl_numbers {
     uint64_t bytes, overdue;
     uint64_t ending[2], ending_bytes; /* within an hour, within a day; within a day */
     bool sampled;                     /* ending_bytes is an estimate */
+    int64_t blurred_ns;               /* as store_forecast_sum.blurred_ns */
     int64_t next_ns;                  /* the first deadline; 0: none */
     struct stream_hour hour;
     struct stream_ttl_stats ttl;
@@ -35,6 +36,8 @@ void ttl_numbers_write_totals(struct jsonw *w, const struct ttl_numbers *n);
 /* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
 void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
 
+/* "counts_approximate" and "resolution_ms", where counts are sums of parts; else nothing. */
+void ttl_json_blurred(struct jsonw *w, int64_t blurred_ns);
 /* "<key>": {...} */
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y);
 

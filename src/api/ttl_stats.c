@@ -56,7 +56,7 @@ static void write_groups(struct jsonw *w, struct stream_census *c)
 }
 
 /* Of some subjects: the past of a stream is not kept by subject, so that is left out. */
-static void write_filtered(struct jsonw *w, struct ttl_look *k, struct stream *s)
+static void write_filtered(struct jsonw *w, struct ttl_look *k)
 {
     struct stream_census_sum sum;
     struct ttl_numbers n = {.expired = 0};
@@ -67,7 +67,7 @@ static void write_filtered(struct jsonw *w, struct ttl_look *k, struct stream *s
     memcpy(n.ending, sum.ending, sizeof n.ending);
     n.ending_bytes = sum.ending_bytes;
     n.next_ns = sum.next_ns;
-    n.overdue = stream_overdue(s, mf_str(k->filter));
+    n.overdue = sum.overdue;
     jsonw_str(w, "filter", k->filter);
     ttl_numbers_write_items(w, &n, false);
     ttl_numbers_write_more(w, &n);
@@ -98,7 +98,7 @@ static void stats_answer(struct ttl_look *k, struct stream *s)
 
     write_namespace(w, k->call->aa, s);
     if (k->filter != NULL)
-        write_filtered(w, k, s);
+        write_filtered(w, k);
     else
         write_all(w, k, s);
     if (k->census != NULL && stream_census_is_grouped(k->census))

@@ -43,8 +43,11 @@ bool event_advisory(struct event *v, struct js_account *ja, const char *type, co
     char full[96];
     int n = snprintf(v->subject, sizeof v->subject, EVENT "%s%s", kind, name);
 
+    if (n <= 0 || (size_t)n >= sizeof v->subject ||
+        !router_has_interest(account_router(ja->account), mf_str(v->subject)))
+        return false;
     (void)snprintf(full, sizeof full, "advisory.v1.%s", type);
-    return n > 0 && (size_t)n < sizeof v->subject && event_open(v, ja, full);
+    return event_open(v, ja, full);
 }
 
 void event_domain(struct event *v)

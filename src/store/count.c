@@ -169,7 +169,7 @@ bool store_count(struct store *s, struct mf_slice pattern, uint64_t first, uint6
 }
 
 struct overdue_count {
-    const struct store *s;
+    struct store *s;
     struct mf_slice pattern;
     uint64_t first, last, n;
 };
@@ -181,8 +181,30 @@ static void count_overdue(void *arg, uint32_t id, int64_t deadline_ns)
     uint64_t seq = index_seq(ix, id);
 
     (void)deadline_ns;
+    o->s->view.late.steps++;
     o->n += seq >= o->first && seq <= o->last && view_present(o->s, id) &&
             keys_matches(index_keys(ix), index_key(ix, id), o->pattern);
+}
+
+/* Walks the keys that match, if they have few messages.  False: they have more. */
+static bool count_overdue_by_key(struct overdue_count *o)
+{
+    const struct index *ix = view_index(o->s);
+    struct keys_walk *w;
+    struct keys_sum sum;
+    uint32_t key;
+
+    if (!count_sums(ix, o->pattern, STEPS, &sum) || sum.msgs > STEPS ||
+        (w = keys_walk_new(index_keys(ix), o->pattern)) == NULL)
+        return false;
+    while ((key = keys_walk_next(w)) != KEYS_NONE)
+        for (uint32_t id = index_key_last(ix, key); id != INDEX_NONE; id = index_older(ix, id)) {
+            uint64_t seq = index_seq(ix, id);
+            o->s->view.late.steps++;
+            o->n += seq >= o->first && seq <= o->last && view_present(o->s, id) &&
+                    view_overdue(o->s, ix, id);
+        }
+    return true;
 }
 
 uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t first,
@@ -199,7 +221,7 @@ uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t 
         last >= s->log.committed_seq && count_covers(view_index(s), pattern)) {
         late_sum(s, &late, &keys);
         o.n = late.msgs;
-    } else {
+    } else if (!count_overdue_by_key(&o)) {
         index_each_deadline(view_index(s), s->now_ns + 1, count_overdue, &o);
     }
     return o.n;

@@ -472,6 +472,7 @@ uint64_t store_cursor_next(struct store_cursor *c, bool *more)
 struct store_keys {
     struct store *s;
     struct keys_walk *walk;
+    bool unseen;
     uint8_t text[KEYS_MAX];
 };
 
@@ -482,6 +483,7 @@ struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern)
     if (k == NULL)
         return NULL;
     k->s = s;
+    k->unseen = false;
     k->walk = keys_walk_new(index_keys(view_index(s)), pattern);
     if (k->walk == NULL) {
         free(k);
@@ -490,13 +492,33 @@ struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern)
     return k;
 }
 
+void store_keys_unseen(struct store_keys *k)
+{
+    k->unseen = true;
+}
+
+static bool show_key(const struct store_keys *k, uint32_t key, struct store_key *x)
+{
+    const struct index *ix = view_index(k->s);
+    uint32_t first = index_key_first(ix, key), last = index_key_last(ix, key);
+
+    if (!k->unseen)
+        return view_key(k->s, key, x);
+    if (first == INDEX_NONE)
+        return false;
+    *x = (struct store_key){.first_seq = index_seq(ix, first),
+                            .last_seq = index_seq(ix, last),
+                            .count = index_key_count(ix, key)};
+    return true;
+}
+
 bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, struct store_key *x)
 {
     size_t budget = *n;
     uint32_t id;
 
     while (k->walk != NULL && (id = keys_walk_sum(k->walk, NULL, &budget)) != KEYS_NONE)
-        if (view_key(k->s, id, x)) {
+        if (show_key(k, id, x)) {
             *key = keys_text(index_keys(view_index(k->s)), id, k->text);
             *n = (uint32_t)budget;
             return true;

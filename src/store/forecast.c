@@ -2,14 +2,22 @@
  *
  * A scan goes over the wheel's slots (wheel.h).  What a slot holds is counted beside and added when
  * the slot is done, so that a scan that goes back counts nothing twice.  Slots come in the order of
- * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time. */
+ * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time.
+ * Few messages are looked at one by one.  Of many, the counts that the wheel keeps are added up
+ * where their parts are short enough, and probes of the wheel tell how large messages are.  Slots
+ * whose parts are longer than a peak is wished are *far*: those that may hold the fullest moment
+ * are looked at once more, entry by entry. */
 #include "store/store_impl.h"
 
 #include "wheel/wheel.h"
 
 #include <stdlib.h>
 
-#define CELLS 32768u /* of a second: nine hours */
+#define CELLS   32768u                    /* of a second: nine hours */
+#define PARTS   8                         /* of a bucket: what is shorter may lie across its edge */
+#define PEAK_NS (4 * INT64_C(1000000000)) /* the longest part that tells of a peak */
+#define FAR     4                         /* slots that are looked at once more */
+#define VISITS  STORE_FORECAST_LOOK       /* messages looked at where parts are too long */
 
 /* Equal moments of one kind within a slot. */
 struct cells {
@@ -23,6 +31,13 @@ struct cells {
     struct store_peak peak;
 };
 
+/* A slot whose parts are longer than moments of a kind, and its fullest part. */
+struct far {
+    int64_t from_ns, end_ns;
+    uint64_t entries;
+    struct store_peak part;
+};
+
 struct store_forecast {
     struct store *s;
     struct index *ix; /* alive while scan.wheel is */
@@ -30,9 +45,23 @@ struct store_forecast {
     struct store_forecast_opts o;
     int64_t width_ns;
     uint64_t seen;     /* messages, for sampling */
+    uint64_t visits;   /* messages looked at */
     bool done, inside; /* inside: this slot has some */
+    bool begun, many;  /* many: no message is asked for its bytes */
+    bool asked;        /* those of this slot were */
+    bool scanned, owes;
+    uint32_t probes;    /* so far */
+    int64_t blurred_ns; /* the longest part that was counted and lies across an edge */
+    struct far far[FAR];
+    unsigned far_n, far_at; /* far_at: the one being looked at */
+    int64_t scan_from_ns;
+    bool looking;
+    uint64_t looked; /* messages of those before */
+    struct wheel_scan look;
     struct cells cells[2];
     struct store_bucket *slot; /* of this slot; behind `bucket` */
+    struct store_bucket *rest; /* msgs: those that were not asked */
+    struct store_bucket *sample;
     struct store_bucket bucket[];
 };
 
@@ -50,14 +79,21 @@ static void cells_begin(struct cells *c, int64_t wish_ns, int64_t from_ns, int64
         c->n[0] = c->carry;
 }
 
+/* The fuller one by time. */
+static void note_peak(struct store_peak *p, const struct store_peak *q)
+{
+    if ((double)q->msgs * (double)p->width_ns > (double)p->msgs * (double)q->width_ns ||
+        (p->msgs == 0 && q->msgs > 0))
+        *p = *q;
+}
+
 static void cells_end(struct cells *c)
 {
-    for (size_t i = 0; i < c->used; i++) {
-        struct store_peak *p = &c->peak;
-        if ((double)c->n[i] * (double)p->width_ns > (double)p->msgs * (double)c->width_ns ||
-            (p->msgs == 0 && c->n[i] > 0))
-            *p = (struct store_peak){(c->first + (int64_t)i) * c->width_ns, c->width_ns, c->n[i]};
-    }
+    if (c->used == 0)
+        return;
+    for (size_t i = 0; i < c->used; i++)
+        note_peak(&c->peak, &(struct store_peak){(c->first + (int64_t)i) * c->width_ns, c->width_ns,
+                                                 c->n[i]});
     c->carried = c->first + (int64_t)c->used - 1;
     c->carried_width_ns = c->width_ns;
     c->carry = c->n[c->used - 1];
@@ -65,14 +101,17 @@ static void cells_end(struct cells *c)
 
 /* --- one slot --------------------------------------------------------------------------------- */
 
-static void slot_begin(struct store_forecast *t)
+/* Its messages come in parts of `width_ns`: a moment holds whole ones, as many as it is long, so
+ * that it is not taken for a fuller one.  Moments that are shorter than a part are not counted. */
+static void slot_begin(struct store_forecast *t, int64_t from_ns, int64_t end_ns, int64_t width_ns)
 {
-    int64_t end_ns = t->scan.end_ns < t->o.to_ns ? t->scan.end_ns : t->o.to_ns;
-
     t->inside = true;
-    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
-        if (t->o.peak_ns[i] > 0)
-            cells_begin(&t->cells[i], t->o.peak_ns[i], t->scan.from_ns, end_ns);
+    for (size_t i = 0; i < MF_COUNT(t->cells); i++) {
+        int64_t wish_ns = t->o.peak_ns[i];
+        t->cells[i].used = 0;
+        if (wish_ns >= width_ns)
+            cells_begin(&t->cells[i], wish_ns / width_ns * width_ns, from_ns, end_ns);
+    }
 }
 
 static void slot_add(struct store_forecast *t)
@@ -83,7 +122,9 @@ static void slot_add(struct store_forecast *t)
         t->bucket[i].msgs += t->slot[i].msgs;
         t->bucket[i].bytes += t->slot[i].bytes;
         t->bucket[i].flagged += t->slot[i].flagged;
+        t->rest[i].msgs += t->asked ? 0 : t->slot[i].msgs;
     }
+    t->owes |= !t->asked;
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
             cells_end(&t->cells[i]);
@@ -96,27 +137,285 @@ static void slot_forget(struct store_forecast *t)
     t->inside = false;
 }
 
-static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
+static unsigned bucket_at(const struct store_forecast *t, int64_t at_ns)
 {
-    struct store_forecast *t = arg;
+    uint64_t part = (uint64_t)((at_ns - t->o.from_ns) / t->width_ns);
 
-    if (t->o.want != NULL && !t->o.want(t->o.arg, index_seq(t->ix, id)))
-        return;
-    uint64_t part = (uint64_t)((deadline_ns - t->o.from_ns) / t->width_ns);
-    struct store_bucket *b = &t->slot[part < t->o.buckets ? part : t->o.buckets - 1];
+    return part < t->o.buckets ? (unsigned)part : t->o.buckets - 1;
+}
+
+static void note_peaks(struct store_forecast *t, int64_t at_ns, uint32_t n)
+{
+    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
+        if (t->cells[i].used > 0)
+            t->cells[i].n[at_ns / t->cells[i].width_ns - t->cells[i].first] += n;
+}
+
+/* Bytes of all, or of one in some. */
+static void ask(struct store_forecast *t, uint32_t id, struct store_bucket *b)
+{
     uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_FORECAST_EACH;
 
-    if (!t->inside)
-        slot_begin(t);
-    b->msgs++;
     if (each == 1 || t->seen % each == 0) {
         struct totals x = view_entry_totals_in(t->s, t->ix, id);
         b->bytes += each * x.bytes;
         b->flagged += each * x.flagged[1];
     }
+}
+
+static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
+{
+    struct store_forecast *t = arg;
+
+    t->visits++;
+    if (t->o.want != NULL && !t->o.want(t->o.arg, index_seq(t->ix, id)))
+        return;
+    struct store_bucket *b = &t->slot[bucket_at(t, deadline_ns)];
+
+    if (!t->inside)
+        slot_begin(t, t->scan.begin_ns, t->scan.end_ns < t->o.to_ns ? t->scan.end_ns : t->o.to_ns,
+                   1);
+    t->asked = !t->many;
+    b->msgs++;
+    if (!t->many)
+        ask(t, id, b);
+    note_peaks(t, deadline_ns, 1);
+}
+
+/* --- many ------------------------------------------------------------------------------------- */
+
+/* Are the parts of this slot short enough?  Where they are not, its messages are looked at while
+ * these are not too many, and in any case where a part is longer than a bucket. */
+static bool is_fine(const struct store_forecast *t, const struct wheel_cells *c)
+{
+    bool whole = c->from_ns >= t->scan.from_ns && c->end_ns <= t->o.to_ns &&
+                 bucket_at(t, c->from_ns) == bucket_at(t, c->end_ns - 1);
+    bool peaks = t->o.peak_ns[0] > 0 || t->o.peak_ns[1] > 0, fits = c->width_ns <= PEAK_NS;
+
+    for (size_t i = 0; i < MF_COUNT(t->cells); i++) /* moments are made of whole parts */
+        fits &= t->o.peak_ns[i] < c->width_ns || t->o.peak_ns[i] % c->width_ns == 0;
+
+    if ((whole || c->width_ns <= t->width_ns / PARTS) && (!peaks || fits))
+        return true;
+    return t->visits + c->entries > VISITS && (whole || c->width_ns <= t->width_ns);
+}
+
+/* So many are looked at; fewer than there are probes always. */
+static uint64_t few_msgs(const struct store_forecast *t)
+{
+    return t->o.exact > STORE_FORECAST_PROBES ? t->o.exact : STORE_FORECAST_PROBES;
+}
+
+/* Moments of these kinds that the slot could not show. */
+static void note_far(struct store_forecast *t, const struct far *f)
+{
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
-        if (t->o.peak_ns[i] > 0)
-            t->cells[i].n[deadline_ns / t->cells[i].width_ns - t->cells[i].first]++;
+        if (t->o.peak_ns[i] > 0 && t->o.peak_ns[i] < f->part.width_ns)
+            note_peak(&t->cells[i].peak, &f->part);
+}
+
+/* The slots with the fullest parts are kept, the fullest first. */
+static void keep_far(struct store_forecast *t, struct far f)
+{
+    for (unsigned i = 0; i < t->far_n; i++)
+        if (f.part.msgs > t->far[i].part.msgs) {
+            struct far less = t->far[i];
+            t->far[i] = f;
+            f = less;
+        }
+    if (t->far_n < FAR)
+        t->far[t->far_n++] = f;
+    else
+        note_far(t, &f);
+}
+
+/* n messages lie in [from, end), a part.  They count where its middle lies. */
+static void add_part(struct store_forecast *t, int64_t from_ns, int64_t end_ns, uint64_t n)
+{
+    int64_t middle_ns = from_ns + (end_ns - from_ns) / 2;
+    bool in = middle_ns >= t->scan.from_ns && middle_ns < t->o.to_ns;
+
+    if ((from_ns < t->scan.from_ns || end_ns > t->o.to_ns ||
+         bucket_at(t, from_ns) != bucket_at(t, end_ns - 1)) &&
+        end_ns - from_ns > t->blurred_ns)
+        t->blurred_ns = end_ns - from_ns;
+    if (in) {
+        t->slot[bucket_at(t, middle_ns)].msgs += n;
+        note_peaks(t, from_ns, (uint32_t)n);
+    }
+}
+
+/* A slot by its counts. */
+static bool tally_sum(void *arg, const struct wheel_cells *c)
+{
+    struct store_forecast *t = arg;
+    struct far f = {.from_ns = c->from_ns, .end_ns = c->end_ns, .entries = c->entries};
+
+    if ((!t->many && c->entries <= few_msgs(t)) || !is_fine(t, c))
+        return false;
+    slot_begin(t, c->from_ns, c->end_ns, c->width_ns);
+    t->asked = false;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint64_t n = c->count == NULL ? c->entries : c->count[i];
+        int64_t from_ns, end_ns;
+        if (n == 0)
+            continue;
+        wheel_part(c, i, &from_ns, &end_ns);
+        add_part(t, from_ns, end_ns, n);
+        if (n > f.part.msgs && from_ns < t->o.to_ns && end_ns > t->scan.from_ns)
+            f.part = (struct store_peak){from_ns, c->width_ns, n};
+    }
+    if (f.part.msgs > 0 && ((t->o.peak_ns[0] > 0 && c->width_ns > t->o.peak_ns[0]) ||
+                            (t->o.peak_ns[1] > 0 && c->width_ns > t->o.peak_ns[1])))
+        keep_far(t, f);
+    return true;
+}
+
+/* The wheel is at the present. */
+static void begin(struct store_forecast *t)
+{
+    uint64_t few = few_msgs(t);
+
+    t->begun = true;
+    if (t->o.want != NULL || t->scan.wheel == NULL || index_deadlines(t->ix) <= few)
+        return;
+    t->scan.sum = tally_sum;
+    t->many =
+        index_deadlines_between(t->ix, t->scan.from_ns, t->o.to_ns, few + 1, &t->scan.steps) > few;
+}
+
+static void probe(struct store_forecast *t)
+{
+    int64_t deadline_ns;
+    uint32_t id = index_probe(t->ix, t->probes, STORE_FORECAST_PROBES, &deadline_ns);
+
+    if (id == INDEX_NONE || deadline_ns < t->o.from_ns || deadline_ns >= t->o.to_ns)
+        return;
+    struct totals x = view_entry_totals_in(t->s, t->ix, id);
+    struct store_bucket *b = &t->sample[bucket_at(t, deadline_ns)];
+    b->msgs++;
+    b->bytes += x.bytes;
+    b->flagged += x.flagged[1];
+}
+
+static uint64_t share(uint64_t of, uint64_t msgs, uint64_t n)
+{
+    return (uint64_t)((double)of * (double)n / (double)msgs + 0.5);
+}
+
+/* Those that were not asked are as large as the samples of their bucket; where it has none, as
+ * those of all, and without any as the messages of the store. */
+static void pay_rest(struct store_forecast *t)
+{
+    struct store_bucket all = {0};
+    uint64_t last;
+
+    for (unsigned i = 0; i < t->o.buckets; i++) {
+        all.msgs += t->sample[i].msgs;
+        all.bytes += t->sample[i].bytes;
+        all.flagged += t->sample[i].flagged;
+    }
+    if (all.msgs == 0) {
+        store_accepted(t->s, &all.msgs, &all.bytes, &last);
+        all.flagged = store_accepted_flagged(t->s, 1);
+    }
+    for (unsigned i = 0; i < t->o.buckets && all.msgs > 0; i++) {
+        const struct store_bucket *of = t->sample[i].msgs > 0 ? &t->sample[i] : &all;
+        t->bucket[i].bytes += share(of->bytes, of->msgs, t->rest[i].msgs);
+        t->bucket[i].flagged += share(of->flagged, of->msgs, t->rest[i].msgs);
+    }
+}
+
+/* What the scan leaves to do; true: nothing more. */
+static bool pay(struct store_forecast *t, uint64_t stop)
+{
+    if (!t->owes)
+        return true;
+    for (; t->scan.wheel != NULL && t->probes < STORE_FORECAST_PROBES; t->probes++) {
+        if (t->scan.steps >= stop)
+            return false;
+        probe(t);
+        t->scan.steps++;
+    }
+    pay_rest(t);
+    return true;
+}
+
+/* --- a second look -------------------------------------------------------------------------- */
+
+static void look_visit(void *arg, uint32_t id, int64_t deadline_ns)
+{
+    (void)id;
+    note_peaks(arg, deadline_ns, 1);
+}
+
+/* The moments of the far slot, of the kinds that were not counted before. */
+static void look_begin(struct store_forecast *t)
+{
+    const struct far *f = &t->far[t->far_at];
+    int64_t from_ns = f->from_ns > t->scan_from_ns ? f->from_ns : t->scan_from_ns;
+    int64_t to_ns = f->end_ns < t->o.to_ns ? f->end_ns : t->o.to_ns;
+
+    wheel_scan_end(&t->look);
+    index_scan_begin(t->ix, &t->look, from_ns, to_ns);
+    for (size_t i = 0; i < MF_COUNT(t->cells); i++) {
+        struct cells *c = &t->cells[i];
+        c->used = 0;
+        c->carry = 0;
+        if (t->o.peak_ns[i] > 0 && t->o.peak_ns[i] < f->part.width_ns)
+            cells_begin(c, t->o.peak_ns[i], from_ns, to_ns);
+    }
+    t->looking = true;
+}
+
+/* Is it worth a look, and not too much? */
+static bool is_worth(const struct store_forecast *t, const struct far *f)
+{
+    bool fuller = false;
+
+    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
+        fuller |= t->o.peak_ns[i] > 0 && t->o.peak_ns[i] < f->part.width_ns &&
+                  f->part.msgs > t->cells[i].peak.msgs;
+    return fuller && t->scan.wheel != NULL && t->looked + f->entries <= STORE_FORECAST_LOOK;
+}
+
+/* One far slot; true: it is done. */
+static bool look_step(struct store_forecast *t, size_t steps)
+{
+    uint64_t before = t->look.steps;
+    enum wheel_scanned how = wheel_scan_step(&t->look, steps, look_visit, t);
+
+    t->scan.steps += t->look.steps > before ? t->look.steps - before : 1;
+    if (how == WHEEL_SCAN_BACK)
+        look_begin(t);
+    if (how != WHEEL_SCAN_END)
+        return false;
+    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
+        cells_end(&t->cells[i]);
+    return true;
+}
+
+/* True: nothing is left to look at. */
+static bool look_again(struct store_forecast *t, uint64_t stop)
+{
+    while (t->far_at < t->far_n) {
+        const struct far *f = &t->far[t->far_at];
+        if (t->scan.steps >= stop)
+            return false;
+        if (!t->looking && !is_worth(t, f)) {
+            note_far(t, f);
+            t->far_at++;
+            continue;
+        }
+        if (!t->looking)
+            look_begin(t);
+        if (look_step(t, (size_t)(stop - t->scan.steps))) {
+            t->looked += f->entries;
+            t->looking = false;
+            t->far_at++;
+        }
+    }
+    return true;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -126,17 +425,21 @@ struct store_forecast *store_forecast_new(struct store *s, const struct store_fo
     struct store_forecast *t = NULL;
 
     if (o->buckets > 0 && o->buckets <= 1u << 20 && o->from_ns >= 0 && o->to_ns > o->from_ns)
-        t = calloc(1, sizeof *t + 2 * o->buckets * sizeof t->bucket[0]);
+        t = calloc(1, sizeof *t + 4 * o->buckets * sizeof t->bucket[0]);
     if (t == NULL)
         return NULL;
     t->s = s;
     t->ix = view_index(s);
     t->o = *o;
     t->slot = t->bucket + o->buckets;
+    t->rest = t->slot + o->buckets;
+    t->sample = t->rest + o->buckets;
     t->width_ns = (o->to_ns - o->from_ns) / o->buckets;
     t->width_ns += t->width_ns == 0;
     int64_t from = o->from_ns > s->now_ns ? o->from_ns : s->now_ns + 1;
+    t->scan_from_ns = from;
     index_scan_begin(t->ix, &t->scan, from, o->to_ns);
+    wheel_scan_begin(NULL, &t->look, 0, 0);
     for (size_t i = 0; i < MF_COUNT(t->cells); i++) {
         if (o->peak_ns[i] <= 0)
             continue;
@@ -153,18 +456,21 @@ bool store_forecast_step(struct store_forecast *t, size_t steps)
 {
     uint64_t stop = t->scan.steps + (steps > 0 ? steps : 1);
 
-    if (!t->done && !ahead_ready(t->s, t->ix, &t->scan, steps))
+    if (!t->scanned && !ahead_ready(t->s, t->ix, &t->scan, steps))
         return false;
-    while (!t->done && t->scan.steps < stop) {
+    if (!t->begun)
+        begin(t);
+    while (!t->scanned && t->scan.steps < stop) {
         uint64_t before = t->scan.steps;
         enum wheel_scanned how = wheel_scan_step(&t->scan, (size_t)(stop - before), tally_visit, t);
         if (how == WHEEL_SCAN_SLOT || how == WHEEL_SCAN_END)
             slot_add(t);
         if (how != WHEEL_SCAN_MORE)
             slot_forget(t);
-        t->done = how == WHEEL_SCAN_END;
+        t->scanned = how == WHEEL_SCAN_END;
         t->scan.steps += t->scan.steps == before;
     }
+    t->done = t->done || (t->scanned && look_again(t, stop) && pay(t, stop));
     return t->done;
 }
 
@@ -172,7 +478,8 @@ void store_forecast_sum(const struct store_forecast *t, struct store_forecast_su
 {
     *out = (struct store_forecast_sum){.bucket = t->bucket,
                                        .buckets = t->o.buckets,
-                                       .sampled = t->seen > t->o.exact,
+                                       .sampled = t->owes || t->seen > t->o.exact,
+                                       .blurred_ns = t->blurred_ns,
                                        .peak = {t->cells[0].peak, t->cells[1].peak}};
 }
 
@@ -186,6 +493,7 @@ void store_forecast_free(struct store_forecast *t)
     if (t == NULL)
         return;
     wheel_scan_end(&t->scan);
+    wheel_scan_end(&t->look);
     free(t->cells[0].n);
     free(t->cells[1].n);
     free(t);

@@ -33,8 +33,8 @@ void store_cursor_upto(struct store_cursor *c, uint64_t upto);
  * and O(blocks) on the shorter side of the range. */
 MF_MUSTCHECK bool store_count(struct store *s, struct mf_slice pattern, uint64_t first,
                               uint64_t last, uint64_t *out);
-/* Number of those that are overdue.  O(overdue messages of any key); O(1) for the pattern of all
- * keys, as store_state(). */
+/* Number of those that are overdue.  O(messages that match) where these are some thousand at most,
+ * else O(overdue messages of any key); O(1) for the pattern of all keys, as store_state(). */
 uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t first,
                              uint64_t last);
 /* Counts as store_count() does, however many there are.  MF_AGAIN: not ready, ask again; each

@@ -27,9 +27,9 @@ struct store_lives {
 void store_lives(const struct store *s, struct store_lives *out);
 
 /* Facts about a message for counts, with one look-up and without reading it.  False: no such
- * message. shown: it is visible. */
+ * message.  shown: it is visible.  late: it is overdue, and would be visible otherwise. */
 struct store_facts {
-    bool shown;
+    bool shown, late;
     int64_t deadline_ns; /* 0: none */
     uint16_t flags;      /* the two low ones and STORE_BITS */
     uint64_t bytes;      /* of key, head and body */
@@ -64,16 +64,32 @@ uint64_t store_page_steps(const struct store_page *p); /* so far */
 void store_page_free(struct store_page *p);            /* before its store is closed; may be NULL */
 
 /* Histogram of deadlines: [from_ns, to_ns) in `buckets` equal parts (the last may be longer), and
- * the fullest moments.  Bytes are exact for the first `exact` messages; of the others one in
- * STORE_FORECAST_EACH is sampled and counts for all of them.  Cost: the entries of the slots that
- * overlap the time, plus one look-up for each sampled message. */
-#define STORE_FORECAST_EACH 64u
+ * the fullest moments.
+ *
+ * Up to `exact` messages in that time: each is visited, and all numbers are exact.  Cost: the
+ * entries of the slots that overlap the time, without slots of more than `exact` entries.
+ * More than `exact` and STORE_FORECAST_PROBES: the counts are summed that the wheel keeps for parts
+ * of its slots (wheel_cells).  A part counts where its middle lies.  It is at most an eighth of a
+ * bucket long and, for peaks, 4 s.  Entries of slots with longer parts are visited, up to
+ * STORE_FORECAST_LOOK; after that any part is used that is no longer than a bucket.
+ * Peaks of whole seconds or minutes are exact where parts are no longer.  Of the slots with longer
+ * parts the four with the fullest part are visited, up to STORE_FORECAST_LOOK messages, if they may
+ * hold the peak; in the other slots a part is the moment.  A second that lies across the edge of
+ * such a slot counts in halves.
+ * Bytes are estimated from the messages that STORE_FORECAST_PROBES probes of the wheel find.  Cost:
+ * the slots and their parts (at most 4,400 each, 8 for a step), the probes, and the visited
+ * messages; it does not grow with the number of messages.
+ * With want() each message is visited.  Of the visited messages beyond `exact` one in
+ * STORE_FORECAST_EACH is sampled for its bytes and counts for all of them. */
+#define STORE_FORECAST_EACH   64u
+#define STORE_FORECAST_LOOK   200000u
+#define STORE_FORECAST_PROBES 4096u
 struct store_bucket {
     uint64_t msgs, bytes;
     uint64_t flagged; /* those with the second flag (store_accepted_flagged()); as exact as bytes */
 };
 struct store_peak {
-    int64_t at_ns, width_ns; /* width: at least as wished; longer far ahead, where slots are long */
+    int64_t at_ns, width_ns; /* width: as wished; longer far ahead, where slots are long */
     uint64_t msgs;
 };
 struct store_forecast_opts {
@@ -89,6 +105,7 @@ struct store_forecast_sum {
     const struct store_bucket *bucket;
     unsigned buckets;
     bool sampled;              /* not all bytes are exact */
+    int64_t blurred_ns;        /* edges of buckets are off by half of it at most; 0: exact */
     struct store_peak peak[2]; /* of all moments of a kind the one with most messages per time */
 };
 struct store_forecast;

@@ -319,6 +319,7 @@ bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out)
         return false;
     newer = index_newer(ix, id);
     *out = (struct store_facts){.shown = view_visible(s, id),
+                                .late = view_present(s, id) && view_overdue(s, ix, id),
                                 .deadline_ns = index_deadline(ix, id),
                                 .flags = place_flags(index_place(ix, id)) | index_bits(ix, id),
                                 .bytes = view_entry_bytes_in(s, ix, id),

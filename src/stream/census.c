@@ -76,8 +76,10 @@ struct stream_census *stream_census_new(struct stream *s, struct mf_slice filter
     c->prefix = MF_BUF_INIT;
     c->timed = depth == 0;
     c->walk = stream_subjects_new(s, filter.len > 0 ? filter : MF_LIT(">"));
-    if (c->walk != NULL && (c->timed || begin_times(c)))
+    if (c->walk != NULL && (c->timed || begin_times(c))) {
+        stream_subjects_unseen(c->walk); /* of which late messages are counted */
         return c;
+    }
     stream_census_free(c);
     return NULL;
 }
@@ -269,6 +271,7 @@ static void count_next(struct stream_census *c)
     if (store_facts(c->s->store, c->at, &f)) {
         if (f.shown && c->at > c->passed)
             count_message(c, &f);
+        c->sum.overdue += f.late && c->at > c->passed;
         next = f.newer;
     } else {
         next = c->at < c->last ? store_key_first_accepted(c->s->store, c->subject) : 0;

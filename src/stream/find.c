@@ -44,6 +44,11 @@ bool stream_subjects_next(struct stream_subjects *w, uint32_t *nodes, struct str
     return true;
 }
 
+void stream_subjects_unseen(struct stream_subjects *w)
+{
+    store_keys_unseen(w->walk);
+}
+
 void stream_subjects_free(struct stream_subjects *w)
 {
     if (w == NULL)

@@ -102,7 +102,8 @@ struct stream_subjects;
 struct stream_subjects *stream_subjects_new(struct stream *s,
                                             struct mf_slice pattern); /* NULL: out of memory */
 bool stream_subjects_next(struct stream_subjects *w, uint32_t *nodes, struct stream_subject *out);
-void stream_subjects_free(struct stream_subjects *w); /* NULL is fine */
+void stream_subjects_unseen(struct stream_subjects *w); /* as store_keys_unseen() */
+void stream_subjects_free(struct stream_subjects *w);   /* NULL is fine */
 /* stream_last_of() and stream_next_of() in steps.  true: finished, and *seq is the sequence at that
  * time, 0: none.  false: call again.  The stream may change between the calls; after it is closed
  * only stream_find_free() may follow. */

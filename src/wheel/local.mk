@@ -1,8 +1,8 @@
 # wheel: a timer wheel over numbers.  Knows neither the time nor what expires.
 noinst_LIBRARIES += %D%/libwheel.a
 %C%_libwheel_a_SOURCES = \
-	%D%/wheel.c %D%/wheel.h %D%/wheel_check.c %D%/wheel_due.c %D%/wheel_impl.h %D%/wheel_pool.c \
-	%D%/wheel_scan.c %D%/wheel_tidy.c
+	%D%/wheel.c %D%/wheel.h %D%/wheel_cells.c %D%/wheel_check.c %D%/wheel_due.c %D%/wheel_impl.h \
+	%D%/wheel_pool.c %D%/wheel_scan.c %D%/wheel_tidy.c
 %C%_libwheel_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 WHEEL_LIBS = %D%/libwheel.a $(BASE_LIBS)

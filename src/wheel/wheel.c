@@ -27,6 +27,8 @@ static uint32_t bucket_grow(struct wheel *w, uint32_t b)
         chunk_at(w, k->last)->next = no;
     }
     k->last = no;
+    k->chunks++;
+    wheel_cells_grow(w, b);
     return no;
 }
 
@@ -45,8 +47,10 @@ static void bucket_unlink(struct wheel *w, uint32_t no)
         k->last = c->prev;
     else
         chunk_at(w, c->next)->prev = c->prev;
+    k->chunks--;
     if (k->first == NONE)
         w->occupied[b / SLOTS][b % SLOTS / 64] &= ~(UINT64_C(1) << (b % 64));
+    wheel_cells_shrink(w, b);
 }
 
 static inline int bucket_put(struct wheel *w, uint32_t b, uint32_t id, int64_t deadline)
@@ -64,6 +68,8 @@ static inline int bucket_put(struct wheel *w, uint32_t b, uint32_t id, int64_t d
     c->id[slot] = id;
     c->deadline[slot] = deadline;
     ref_set(w, id, no, slot);
+    if (cells_at(w, b) != NULL)
+        ++*cell_of(cells_at(w, b), b, deadline);
     return 0;
 }
 
@@ -75,6 +81,8 @@ static void bucket_remove(struct wheel *w, uint32_t no, uint32_t slot)
     struct chunk *l = chunk_at(w, last_no);
     uint32_t last = --l->count;
 
+    if (cells_at(w, c->bucket) != NULL)
+        --*cell_of(cells_at(w, c->bucket), c->bucket, c->deadline[slot]);
     if (last_no != no || last != slot) {
         c->id[slot] = l->id[last];
         c->deadline[slot] = l->deadline[last];
@@ -123,7 +131,7 @@ struct wheel *wheel_new(const struct wheel_owner *o, int64_t now_ns)
     w->open = NONE;
     mf_list_init(&w->scans);
     for (uint32_t b = 0; b < BUCKETS; b++)
-        w->bucket[b] = (struct bucket){NONE, NONE};
+        w->bucket[b] = (struct bucket){NONE, NONE, 0};
     return w;
 }
 
@@ -133,6 +141,7 @@ void wheel_free(struct wheel *w)
         return;
     wheel_scans_stop(w);
     wheel_pool_free(&w->pool);
+    wheel_cells_free(w);
     free(w->heap);
     free(w);
 }
@@ -275,6 +284,7 @@ static uint32_t work_left(struct wheel *w, int64_t target)
 static bool work(struct wheel *w, uint32_t b, int64_t target)
 {
     wheel_scan_bucket_freed(w, b);
+    wheel_cells_drop(w, b);
     if (b != w->drain && bucket_end(w, b) > target) {
         /* All lower levels are empty by now: the wheel may stand in the middle of b. */
         w->tick = target;
@@ -350,7 +360,8 @@ size_t wheel_due_count(const struct wheel *w)
 
 size_t wheel_memory(const struct wheel *w)
 {
-    return sizeof *w + wheel_pool_memory(&w->pool) + w->heap_cap * sizeof *w->heap;
+    return sizeof *w + wheel_pool_memory(&w->pool) + w->heap_cap * sizeof *w->heap +
+           wheel_cells_memory(w);
 }
 
 void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,

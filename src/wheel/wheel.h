@@ -75,6 +75,26 @@ void wheel_each(const struct wheel *w, int64_t to_ns,
 void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,
                     void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 
+/* How many entries of a slot lie in each of n parts of its time.  Parts are whole seconds, 4 s, 20
+ * minutes or 4 days long, counted since 1970; the first and the last end where the slot does.
+ * Kept for slots with many entries; a slot with few is one part. */
+struct wheel_cells {
+    int64_t from_ns, end_ns; /* of the slot */
+    int64_t width_ns;        /* of a part */
+    int64_t first;           /* part i begins at (first + i) * width_ns, or where the slot does */
+    uint64_t entries;        /* of all parts */
+    const uint32_t *count;   /* NULL: the slot is one part */
+    uint32_t n;
+};
+static inline void wheel_part(const struct wheel_cells *c, uint32_t i, int64_t *at_ns,
+                              int64_t *end_ns)
+{
+    int64_t at = (c->first + (int64_t)i) * c->width_ns;
+
+    *at_ns = at > c->from_ns ? at : c->from_ns;
+    *end_ns = c->width_ns < c->end_ns - at ? at + c->width_ns : c->end_ns;
+}
+
 /* Entries with deadlines in [from_ns, to_ns), slot by slot in the order of time, in pieces of
  * about `budget` entries, while the wheel keeps working.  Within a slot there is no order.  Cost:
  * the entries of the slots touched and nothing else; a slot is as long as it is far away (1 ms;
@@ -85,9 +105,13 @@ struct wheel_scan {
     struct wheel *wheel;    /* NULL: the wheel was freed, and nothing is left to visit */
     int64_t from_ns, to_ns; /* all before from_ns was visited */
     uint64_t steps;         /* entries visited so far */
-    int64_t end_ns;         /* of the slot it is in, for visit() */
+    int64_t begin_ns;       /* of the current slot, not before from_ns; for visit() */
+    int64_t end_ns;         /* of the current slot; for visit() */
     uint32_t bucket, chunk; /* of the current slot: this chunk and older ones are not visited yet */
     struct mf_list node;
+    /* Set by the owner of the scan, if it counts: asked for each slot whose counts are known.
+     * true: it took them, and no entry of the slot is visited.  A step for 8 parts. */
+    bool (*sum)(void *arg, const struct wheel_cells *cells);
 };
 enum wheel_scanned {
     WHEEL_SCAN_MORE, /* the budget is spent */
@@ -102,6 +126,16 @@ enum wheel_scanned wheel_scan_step(struct wheel_scan *s, size_t budget,
                                    void *arg);
 void wheel_scan_end(struct wheel_scan *s); /* at any time; twice is allowed */
 void wheel_scans_stop(struct wheel *w);    /* all scans have nothing left to visit */
+
+/* How many entries may lie in [from_ns, to_ns): those of all parts (wheel_cells) that overlap it,
+ * and of whole slots where there are none; it stops at `enough`.  Cost, added to
+ * *steps: slots, and the parts of two of them, by eights. */
+uint64_t wheel_between(const struct wheel *w, int64_t from_ns, int64_t to_ns, uint64_t enough,
+                       uint64_t *steps);
+/* One entry that is not due, the i-th of `of` that lie evenly in memory; false: nothing is there.
+ * O(1).  Of many calls each entry has the same chance. */
+bool wheel_probe(const struct wheel *w, uint32_t i, uint32_t of, uint32_t *id,
+                 int64_t *deadline_ns);
 
 /* Walks everything and aborts with a message if an invariant is broken; for tests. */
 void wheel_check(const struct wheel *w);

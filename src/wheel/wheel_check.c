@@ -41,7 +41,7 @@ static void check_entry(const struct wheel *w, uint32_t no, uint32_t slot)
 static void check_bucket(const struct wheel *w, uint32_t b, struct seen *s)
 {
     const struct bucket *k = &w->bucket[b];
-    uint32_t prev = NONE;
+    uint32_t prev = NONE, before = s->chunks;
 
     CHECK((k->first == NONE) == (k->last == NONE));
     CHECK((k->first != NONE) == ((w->occupied[b / SLOTS][b % SLOTS / 64] >> (b % 64) & 1) != 0));
@@ -58,6 +58,24 @@ static void check_bucket(const struct wheel *w, uint32_t b, struct seen *s)
         prev = no;
     }
     CHECK(k->last == prev);
+    CHECK(s->chunks - before == k->chunks);
+}
+
+/* The counts of a bucket's cells, taken anew. */
+static void check_cells(const struct wheel *w, uint32_t b)
+{
+    const struct cells *c = cells_at(w, b);
+    uint32_t count[4400] = {0};
+
+    if (c == NULL)
+        return;
+    CHECK(c->n <= MF_COUNT(count) && b != w->drain && w->bucket[b].chunks > 0);
+    CHECK(c->first == tick_ns(bucket_start(w, b)) / cell_width(b));
+    CHECK(c->first + c->n - 1 == (tick_ns(bucket_end(w, b) + 1) - 1) / cell_width(b));
+    for (uint32_t no = w->bucket[b].first; no != NONE; no = chunk_at(w, no)->next)
+        for (uint32_t i = 0; i < chunk_at(w, no)->count; i++)
+            count[chunk_at(w, no)->deadline[i] / cell_width(b) - c->first]++;
+    CHECK(memcmp(c->count, count, c->n * sizeof count[0]) == 0);
 }
 
 static bool in_order(const struct wheel *w, int64_t da, uint32_t a, int64_t db, uint32_t b)
@@ -122,6 +140,12 @@ void wheel_check(const struct wheel *w)
     check_pool(w);
     for (uint32_t b = 0; b < BUCKETS; b++)
         check_bucket(w, b, &s);
+    uint32_t cells[LEVELS] = {0};
+    for (uint32_t b = 0; b < BUCKETS; b++) {
+        check_cells(w, b);
+        cells[b / SLOTS] += cells_at(w, b) != NULL;
+    }
+    CHECK(memcmp(cells, w->cells_n, sizeof cells) == 0);
     for (uint32_t i = 0; i < w->heap_n; i++)
         check_run(w, i, &s);
     CHECK(w->heap_n <= w->heap_cap);

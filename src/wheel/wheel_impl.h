@@ -70,7 +70,14 @@ struct key {
 };
 
 struct bucket {
-    uint32_t first, last;
+    uint32_t first, last, chunks;
+};
+
+/* Of a large bucket: how many of its entries lie in each part of its time (wheel_cells.c). */
+struct cells {
+    int64_t first; /* part i is number first + i of all parts of this length since 1970 */
+    uint32_t n;
+    uint32_t count[];
 };
 
 struct wheel {
@@ -87,6 +94,9 @@ struct wheel {
     size_t count, due;
     uint64_t moves;       /* entries moved from one place to another; tests bound the work by it */
     struct mf_list scans; /* wheel_scan.node */
+    uint64_t counted;     /* entries looked at to make cells; likewise */
+    struct cells **cells[LEVELS]; /* [SLOTS]; NULL: no bucket of the level has any */
+    uint32_t cells_n[LEVELS];     /* buckets that have */
     struct pool pool;
     uint64_t occupied[LEVELS][SLOTS / 64]; /* bit <=> the bucket is not empty */
     struct bucket bucket[BUCKETS];
@@ -124,6 +134,10 @@ static inline int64_t bucket_end(const struct wheel *w, uint32_t b) /* its last 
 {
     return bucket_start(w, b) + ((int64_t)1 << (8 * (b / SLOTS))) - 1;
 }
+static inline int64_t tick_ns(int64_t tick) /* its first moment, or the last of all */
+{
+    return tick > INT64_MAX >> TICK_BITS ? INT64_MAX : tick << TICK_BITS;
+}
 
 /* wheel_pool.c: O(1), plus one word read per 4,096 chunks. */
 uint32_t wheel_pool_take(struct pool *p); /* NONE: out of memory */
@@ -142,6 +156,51 @@ static inline bool wheel_sparse(const struct wheel *w)
 
     return held - w->pool.used > w->pool.used / 2 + 2 * PAGE_CHUNKS;
 }
+
+/* The parts of a bucket are whole seconds, 4 s, 20 minutes, or 4 days: at most 4,400. */
+#define CELL_S INT64_C(1000000000)
+static inline int64_t cell_width(uint32_t b)
+{
+    static const int64_t width[LEVELS] = {CELL_S,     CELL_S,        CELL_S,
+                                          4 * CELL_S, 1200 * CELL_S, 345600 * CELL_S};
+
+    return width[b / SLOTS];
+}
+/* The number of the part; divisions by constants are multiplications. */
+static inline int64_t cell_number(uint32_t b, int64_t deadline)
+{
+    switch (b / SLOTS) {
+    case 3:
+        return deadline / (4 * CELL_S);
+    case 4:
+        return deadline / (1200 * CELL_S);
+    case 5:
+        return deadline / (345600 * CELL_S);
+    default:
+        return deadline / CELL_S;
+    }
+}
+static inline struct cells *cells_at(const struct wheel *w, uint32_t b) /* NULL: it has none */
+{
+    return w->cells[b / SLOTS] == NULL ? NULL : w->cells[b / SLOTS][b % SLOTS];
+}
+static inline uint32_t *cell_of(struct cells *c, uint32_t b, int64_t deadline)
+{
+    return &c->count[cell_number(b, deadline) - c->first];
+}
+
+/* wheel_cells.c: a chunk is new in its bucket, the newest; one left it. */
+void wheel_cells_grow(struct wheel *w, uint32_t b);
+void wheel_cells_shrink(struct wheel *w, uint32_t b);
+void wheel_cells_drop(struct wheel *w, uint32_t b); /* the bucket is about to be taken apart */
+void wheel_cells_free(struct wheel *w);
+/* What is known of a bucket that is not empty, without looking at its entries. */
+void wheel_cells_show(const struct wheel *w, uint32_t b, struct wheel_cells *out);
+size_t wheel_cells_memory(const struct wheel *w);
+/* Cells are made for a bucket of a level when it gets so many chunks; tests lower it. */
+extern struct wheel_cells_from {
+    uint32_t chunks[LEVELS];
+} wheel_cells_from;
 
 /* wheel_scan.c: called before a bucket is split, before its newest chunk is freed, and after a
  * chunk was moved. */

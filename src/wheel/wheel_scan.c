@@ -73,11 +73,6 @@ void wheel_scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to)
 
 /* --- one slot --------------------------------------------------------------------------------- */
 
-static int64_t tick_ns(int64_t tick) /* its first moment, or the last of all */
-{
-    return tick > INT64_MAX >> TICK_BITS ? INT64_MAX : tick << TICK_BITS;
-}
-
 /* Entries that are due within the present tick: visits each run, usually one. */
 static void scan_due(struct wheel_scan *s, void (*visit)(void *arg, uint32_t id, int64_t deadline),
                      void *arg)
@@ -155,7 +150,24 @@ static bool slot_begin(struct wheel_scan *s)
         return false;
     s->bucket = b;
     s->chunk = w->bucket[b].last;
+    s->begin_ns = tick_ns(bucket_start(w, b));
+    if (s->begin_ns < s->from_ns)
+        s->begin_ns = s->from_ns;
     s->end_ns = tick_ns(bucket_end(w, b) + 1);
+    return true;
+}
+
+/* The slot that it is in is counted, not visited. */
+static bool slot_sum(struct wheel_scan *s, void *arg)
+{
+    struct wheel_cells c;
+
+    if (s->sum == NULL)
+        return false;
+    wheel_cells_show(s->wheel, s->bucket, &c);
+    if (!s->sum(arg, &c))
+        return false;
+    s->steps += 1 + c.n / 8;
     return true;
 }
 
@@ -177,16 +189,80 @@ enum wheel_scanned wheel_scan_step(struct wheel_scan *s, size_t budget,
         return WHEEL_SCAN_BACK;
     }
     if (s->bucket == NONE && s->from_ns >> TICK_BITS <= w->tick) {
+        s->begin_ns = s->from_ns;
         s->end_ns = tick_ns(w->tick + 1);
         scan_due(s, visit, arg);
         return slot_done(s);
     }
-    if (s->bucket == NONE && !slot_begin(s))
-        return WHEEL_SCAN_END;
+    if (s->bucket == NONE) {
+        if (!slot_begin(s))
+            return WHEEL_SCAN_END;
+        if (slot_sum(s, arg))
+            return slot_done(s);
+    }
     while (s->chunk != NONE) {
         if (s->steps >= stop)
             return WHEEL_SCAN_MORE;
         scan_chunk(s, visit, arg);
     }
     return slot_done(s);
+}
+
+/* --- without a scan --------------------------------------------------------------------------- */
+
+static uint64_t cells_between(const struct wheel_cells *c, int64_t from_ns, int64_t to_ns,
+                              uint64_t *steps)
+{
+    uint64_t sum = 0;
+
+    if (c->count == NULL || (c->from_ns >= from_ns && c->end_ns <= to_ns))
+        return c->entries;
+    *steps += c->n / 8;
+    for (uint32_t i = 0; i < c->n; i++) {
+        int64_t at_ns, end_ns;
+        wheel_part(c, i, &at_ns, &end_ns);
+        if (at_ns < to_ns && end_ns > from_ns)
+            sum += c->count[i];
+    }
+    return sum;
+}
+
+uint64_t wheel_between(const struct wheel *w, int64_t from_ns, int64_t to_ns, uint64_t enough,
+                       uint64_t *steps)
+{
+    uint64_t sum = w->due, slots = 0;
+    int64_t tick = from_ns >> TICK_BITS;
+
+    for (uint32_t b; sum < enough && (b = bucket_after(w, tick)) != NONE;) {
+        struct wheel_cells c;
+        if (tick_ns(bucket_start(w, b)) >= to_ns)
+            break;
+        wheel_cells_show(w, b, &c);
+        sum += cells_between(&c, from_ns, to_ns, steps);
+        *steps += slots++ % 8 == 7;
+        tick = bucket_end(w, b) + 1;
+    }
+    return sum;
+}
+
+bool wheel_probe(const struct wheel *w, uint32_t i, uint32_t of, uint32_t *id, int64_t *deadline_ns)
+{
+    const struct pool *p = &w->pool;
+    uint32_t pages = (p->high + 1) * 64 < p->cap ? (p->high + 1) * 64 : p->cap;
+    uint64_t place = (uint64_t)pages * PAGE_CHUNKS * CHUNK_ITEMS / of;
+    uint32_t no, slot;
+
+    /* Not always the same slot of a chunk where the distance is a multiple of its size. */
+    place = place * i + (place > 0 ? i * UINT64_C(2654435761) % place : 0);
+    no = (uint32_t)(place / CHUNK_ITEMS);
+    slot = (uint32_t)(place % CHUNK_ITEMS);
+    if (no / PAGE_CHUNKS >= pages || p->mem[no / PAGE_CHUNKS] == NULL ||
+        (p->free[no / PAGE_CHUNKS] >> (no % PAGE_CHUNKS) & 1) != 0)
+        return false;
+    const struct chunk *c = chunk_at(w, no);
+    if (c->bucket == BUCKET_DUE || slot >= c->count)
+        return false;
+    *id = c->id[slot];
+    *deadline_ns = c->deadline[slot];
+    return true;
 }

@@ -12,6 +12,8 @@
 #include "support/store_script.h"
 
 #include "base/rand.h"
+#include "store/store_impl.h"
+#include "wheel/wheel_impl.h"
 
 #define SECOND    1000000000ll
 #define YEAR      (365 * 86400 * SECOND)
@@ -202,6 +204,42 @@ static void cursor_step(struct world *w, struct standing *c)
     count.cursor_steps++;
 }
 
+/* --- forecasts -------------------------------------------------------------------------------- */
+
+#define PARTS 8
+
+/* Messages that end in [from, to). */
+static uint64_t ending(const struct model_state *c, int64_t from_ns, int64_t to_ns)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < c->msgs; i++)
+        n += c->msg[i].deadline_ns >= from_ns && c->msg[i].deadline_ns < to_ns;
+    return n;
+}
+
+static void probe_forecast(struct drive *d)
+{
+    int64_t width = (int64_t)(pick_u64(&d->pick) >> (8 + pick_below(&d->pick, 30))) + 1;
+    int64_t from = d->now_ns + 1;
+    struct store_forecast_opts o = {
+        .from_ns = from, .to_ns = from + PARTS * width, .buckets = PARTS, .exact = UINT64_MAX};
+    struct store_forecast *t = store_forecast_new(d->store, &o);
+    struct store_forecast_sum sum;
+
+    MUST(t != NULL, "no memory for a forecast");
+    while (!store_forecast_step(t, 1 + pick_below(&d->pick, 200)))
+        ;
+    store_forecast_sum(t, &sum);
+    for (int i = 0; i < PARTS; i++, from += width) {
+        uint64_t want = ending(&d->model.committed, from, from + width);
+        MUST(sum.bucket[i].msgs == want, "part %d of %lld ns: %llu end in it, not %llu", i,
+             (long long)width, (unsigned long long)sum.bucket[i].msgs, (unsigned long long)want);
+    }
+    store_forecast_free(t);
+    index_check(d->store->ix); /* every count that is kept, taken anew */
+}
+
 /* --- a round ---------------------------------------------------------------------------------- */
 
 static bool at_rest(const struct drive *d)
@@ -244,6 +282,7 @@ static void look(struct world *w)
     }
     if (pick_chance(&d->pick, 4)) {
         compare_all(d->store, c, d->now_ns);
+        probe_forecast(d);
         count.full++;
     }
 }
@@ -354,6 +393,7 @@ int main(int argc, char **argv)
     struct world w;
 
     at.seed = must_number(argc, argv, "seed", "MODEL_SEED", 1);
+    wheel_cells_from = (struct wheel_cells_from){{1, 1, 1, 1, 1, 1}};
     must_where = where;
     must_quiet();
     printf("seed %llu\n", (unsigned long long)at.seed);

@@ -113,6 +113,10 @@ void index_each_due(const struct index *ix, int64_t after_ns, int64_t to_ns,
 struct wheel_scan;
 void index_scan_begin(struct index *ix, struct wheel_scan *s, int64_t from_ns, int64_t to_ns);
 void index_scans_stop(struct index *ix);
+uint64_t index_deadlines_between(const struct index *ix, int64_t from_ns, int64_t to_ns,
+                                 uint64_t enough, uint64_t *steps); /* wheel_between() */
+/* wheel_probe(); INDEX_NONE: nothing is there. */
+uint32_t index_probe(const struct index *ix, uint32_t i, uint32_t of, int64_t *deadline_ns);
 /* The first entry at or after from_seq that is not hidden and has no deadline: infinite ones, or
  * the others.  Blocks without any are skipped by their counts.  *steps (blocks and entries
  * visited) is counted down; INDEX_NONE with 0 left: continue at *from_seq, else the end.

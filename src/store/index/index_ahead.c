@@ -12,6 +12,19 @@ void index_scans_stop(struct index *ix)
         wheel_scans_stop(ix->wheel);
 }
 
+uint64_t index_deadlines_between(const struct index *ix, int64_t from_ns, int64_t to_ns,
+                                 uint64_t enough, uint64_t *steps)
+{
+    return ix->wheel == NULL ? 0 : wheel_between(ix->wheel, from_ns, to_ns, enough, steps);
+}
+
+uint32_t index_probe(const struct index *ix, uint32_t i, uint32_t of, int64_t *deadline_ns)
+{
+    uint32_t id;
+
+    return ix->wheel != NULL && wheel_probe(ix->wheel, i, of, &id, deadline_ns) ? id : INDEX_NONE;
+}
+
 static unsigned bits_count(const uint64_t bits[BLOCK_WORDS])
 {
     unsigned n = 0;

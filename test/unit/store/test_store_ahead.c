@@ -1,5 +1,8 @@
 /* test_store_ahead.c: looking ahead in a store: pages by deadline, histograms, and messages without
  * a deadline: exact, in pieces, and at a cost that follows what is touched. */
+#include "store/store_impl.h"
+#include "wheel/wheel_impl.h"
+
 #include "support/store_fixture.h"
 
 #include <stdlib.h>
@@ -240,6 +243,141 @@ static void test_a_tally_of_many_samples_their_bytes(void)
     store_forecast_free(t);
 }
 
+/* Messages of `want` that end in [from, to). */
+static uint64_t ending(int64_t from_ns, int64_t to_ns)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < wanted; i++)
+        n += want[i].deadline_ns >= from_ns && want[i].deadline_ns < to_ns;
+    return n;
+}
+
+/* Counted by parts of slots: an edge is off by half a part, which is at most an eighth of a bucket;
+ * and nothing is counted twice or left out, whatever time has passed. */
+static void test_a_tally_of_many_is_right_but_for_its_edges(void)
+{
+    const struct wheel_cells_from usual = wheel_cells_from;
+
+    wheel_cells_from = (struct wheel_cells_from){{1, 1, 1, 1, 1, 1}};
+    fill(30000);
+    for (int round = 0; round < 40; round++) {
+        int64_t now = NOW + round * round * 3 * S;
+        int64_t width = (int64_t)1 << (30 + round % 13 * 2), off = width / 16;
+        struct store_forecast_opts o = {
+            .from_ns = now + 1, .to_ns = now + 1 + 12 * width, .buckets = 12};
+        struct store_forecast_sum sum;
+        store_now(d.store, now);
+        if (round % 2 == 0)
+            o.peak_ns[0] = S;
+        struct store_forecast *t = store_forecast_new(d.store, &o);
+        while (!store_forecast_step(t, 1 + pick_below(&d.pick, 500)))
+            ;
+        store_forecast_sum(t, &sum);
+        for (int i = 0; i < 12; i++) {
+            int64_t from = o.from_ns + i * width;
+            uint64_t least = ending(i == 0 ? from : from + off, from + width - off);
+            uint64_t most = ending(i == 0 ? from : from - off, from + width + off);
+            TEST_ASSERT_TRUE(sum.bucket[i].msgs >= least && sum.bucket[i].msgs <= most);
+            TEST_ASSERT_UINT64_WITHIN(sum.bucket[i].msgs, 5 * sum.bucket[i].msgs,
+                                      sum.bucket[i].bytes);
+        }
+        store_forecast_free(t);
+        index_check(d.store->ix);
+    }
+    drop();
+    wheel_cells_from = usual;
+}
+
+/* A quarter of a second with 20,000 among 200,000 that end within a day. */
+static void test_the_peak_of_many_is_found(void)
+{
+    struct store_forecast_opts o = {.from_ns = NOW + 1,
+                                    .to_ns = NOW + DAY,
+                                    .buckets = 24,
+                                    .exact = 100000,
+                                    .peak_ns = {S, 60 * S}};
+    struct store_forecast_sum sum;
+    int64_t at = NOW + 20 * 3600 * S + S / 2;
+
+    store_now(d.store, NOW);
+    for (int i = 0; i < 220000; i++) {
+        add("k",
+            i % 11 == 0 ? at + i * 1000 : NOW + S + (int64_t)(pick_u64(&d.pick) % (uint64_t)DAY),
+            0);
+        if (i % 4096 == 0)
+            drive_idle(&d);
+    }
+    drive_idle(&d);
+    struct store_forecast *t = store_forecast_new(d.store, &o);
+    while (!store_forecast_step(t, 100))
+        ;
+    store_forecast_sum(t, &sum);
+    TEST_ASSERT_TRUE(sum.sampled);
+    TEST_ASSERT_UINT64_WITHIN(50, 20000, sum.peak[0].msgs);
+    TEST_ASSERT_EQUAL_INT64(S, sum.peak[0].width_ns);
+    TEST_ASSERT_EQUAL_INT64(at / S * S, sum.peak[0].at_ns);
+    TEST_ASSERT_EQUAL_INT64(60 * S, sum.peak[1].width_ns);
+    TEST_ASSERT_UINT64_WITHIN(500, 20000, sum.peak[1].msgs);
+    TEST_ASSERT_TRUE(sum.blurred_ns > 0 && sum.blurred_ns <= 4 * S);
+    store_forecast_free(t);
+}
+
+/* The fullest second, or minute, of the clock. */
+static uint64_t fullest(int64_t width_ns, int64_t to_ns, int64_t *at_ns)
+{
+    uint64_t most = 0, n = 0;
+
+    for (size_t i = 0; i < wanted && want[i].deadline_ns < to_ns; i++) {
+        n = i > 0 && want[i].deadline_ns / width_ns == want[i - 1].deadline_ns / width_ns ? n + 1
+                                                                                          : 1;
+        if (n > most) {
+            most = n;
+            *at_ns = want[i].deadline_ns / width_ns * width_ns;
+        }
+    }
+    return most;
+}
+
+/* Deadlines at the beginning and the end of seconds, so that a window of 1.1 s has twice as many
+ * as any second; the peak is near, within hours, or a week ahead. */
+static void test_peaks_of_many_are_exact(void)
+{
+    static const int64_t ahead[] = {20 * S, 1000 * S, 7 * DAY};
+
+    for (size_t k = 0; k < MF_COUNT(ahead); k++) {
+        struct store_forecast_opts o = {
+            .from_ns = NOW, .to_ns = NOW + 10 * DAY, .buckets = 24, .peak_ns = {S, 60 * S}};
+        struct store_forecast_sum sum;
+        int64_t at[2];
+        drive_fini(&d);
+        drop();
+        setUp();
+        want = malloc(120000 * sizeof *want);
+        store_now(d.store, NOW);
+        for (unsigned i = 0; i < 100000; i++) {
+            add_wanted(NOW + (2 + (int64_t)(i / 130)) * S + (i % 2 == 0 ? S / 100 : S - S / 100));
+            if (i % 4096 == 0)
+                drive_idle(&d);
+        }
+        for (unsigned i = 0; i < 20000; i++)
+            add_wanted(NOW + ahead[k] + (i < 165 ? S / 2 : 2 * S + i * 2 * S));
+        drive_idle(&d);
+        qsort(want, wanted, sizeof *want, by_deadline);
+        struct store_forecast *t = store_forecast_new(d.store, &o);
+        while (!store_forecast_step(t, 1 + pick_below(&d.pick, 500)))
+            ;
+        store_forecast_sum(t, &sum);
+        for (int i = 0; i < 2; i++) {
+            TEST_ASSERT_EQUAL_UINT64(fullest(o.peak_ns[i], o.to_ns, &at[i]), sum.peak[i].msgs);
+            TEST_ASSERT_EQUAL_INT64(o.peak_ns[i], sum.peak[i].width_ns);
+        }
+        TEST_ASSERT_EQUAL_INT64(at[0], sum.peak[0].at_ns);
+        store_forecast_free(t);
+    }
+    drop();
+}
+
 static void test_peaks_are_found(void)
 {
     struct store_forecast_opts o = {
@@ -362,6 +500,55 @@ static void test_costs_follow_what_is_touched(void)
     TEST_ASSERT_LESS_THAN_UINT64(1100, walk[0]);
 }
 
+/* All of n messages that end within a day, with peaks or without. */
+static uint64_t day_steps(unsigned n, bool peaks)
+{
+    struct store_forecast_opts o = {
+        .from_ns = NOW, .to_ns = NOW + DAY, .buckets = 24, .exact = 100000};
+
+    if (peaks)
+        o.peak_ns[0] = S;
+    struct store_forecast *t = store_forecast_new(d.store, &o);
+    while (!store_forecast_step(t, 100))
+        ;
+    struct store_forecast_sum sum;
+    uint64_t msgs = 0, steps = store_forecast_steps(t);
+    store_forecast_sum(t, &sum);
+    for (unsigned i = 0; i < 24; i++)
+        msgs += sum.bucket[i].msgs;
+    TEST_ASSERT_EQUAL_UINT64(n, msgs);
+    if (peaks) { /* a second of the clock */
+        TEST_ASSERT_EQUAL_INT64(S, sum.peak[0].width_ns);
+        TEST_ASSERT_EQUAL_INT64(0, sum.peak[0].at_ns % S);
+    }
+    store_forecast_free(t);
+    return steps;
+}
+
+/* A thousand are looked at; of a million the slots are counted, and the probes are the most of it.
+ */
+static void test_a_tally_of_a_million_costs_slots_and_probes(void)
+{
+    static const unsigned sizes[] = {1000, MILLION};
+
+    for (int k = 0; k < 2; k++) {
+        drive_fini(&d);
+        start((struct store_opts){.sync = STORE_SYNC_NEVER, .no_checkpoint = true, .name = "test"});
+        store_now(d.store, NOW);
+        for (unsigned i = 0; i < sizes[k]; i++) {
+            add("k", NOW + S + (int64_t)(pick_u64(&d.pick) % (uint64_t)(DAY - 600 * S)), 0);
+            if (i % 4096 == 0)
+                drive_idle(&d);
+        }
+        drive_idle(&d);
+        (void)day_steps(sizes[k], false); /* it brings the wheel to the present */
+        uint64_t plain = day_steps(sizes[k], false), peaks = day_steps(sizes[k], true);
+        TEST_ASSERT_LESS_THAN_UINT64(k == 0 ? 1100 : STORE_FORECAST_PROBES + 4000, plain);
+        TEST_ASSERT_LESS_THAN_UINT64(
+            k == 0 ? 1100 : STORE_FORECAST_PROBES + 4000 + STORE_FORECAST_LOOK, peaks);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -371,8 +558,12 @@ int main(void)
     RUN_TEST(test_a_purge_ends_a_page);
     RUN_TEST(test_a_tally_counts_what_ends_when);
     RUN_TEST(test_a_tally_of_many_samples_their_bytes);
+    RUN_TEST(test_a_tally_of_many_is_right_but_for_its_edges);
+    RUN_TEST(test_the_peak_of_many_is_found);
+    RUN_TEST(test_peaks_of_many_are_exact);
     RUN_TEST(test_peaks_are_found);
     RUN_TEST(test_messages_without_a_deadline_are_found_in_order);
     RUN_TEST(test_costs_follow_what_is_touched);
+    RUN_TEST(test_a_tally_of_a_million_costs_slots_and_probes);
     return UNITY_END();
 }

@@ -69,6 +69,28 @@ static void test_requests_look_at_each_late_message_a_few_times_at_most(void)
     TEST_ASSERT_LESS_THAN_UINT64(4 * 5000, many);
 }
 
+/* n messages of others are late, and four of the subjects asked for, one of which is not. */
+static uint64_t narrow_steps(unsigned n)
+{
+    tearDown();
+    setUp();
+    for (unsigned i = 0; i < n; i++)
+        put_due(i, "k", DUE + i);
+    for (unsigned i = 0; i < 4; i++)
+        put_due(i, "few", i == 0 ? 1000 * DUE : DUE);
+    store_now(d.store, 2 * DUE);
+    uint64_t before = store_late_steps(d.store);
+    TEST_ASSERT_EQUAL_UINT64(3, store_count_overdue(d.store, MF_LIT("few.*"), 0, UINT64_MAX));
+    TEST_ASSERT_EQUAL_UINT64(1, store_count_overdue(d.store, MF_LIT("few.*"), n + 4, UINT64_MAX));
+    return store_late_steps(d.store) - before;
+}
+
+static void test_late_ones_of_few_subjects_cost_what_these_hold(void)
+{
+    TEST_ASSERT_EQUAL_UINT64(8, narrow_steps(1000));
+    TEST_ASSERT_EQUAL_UINT64(8, narrow_steps(20000));
+}
+
 /* SET with a moment that has passed, while the counts of others are kept. */
 static void test_a_deadline_moved_to_the_past_counts_at_once(void)
 {
@@ -142,6 +164,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_requests_look_at_each_late_message_a_few_times_at_most);
+    RUN_TEST(test_late_ones_of_few_subjects_cost_what_these_hold);
     RUN_TEST(test_a_deadline_moved_to_the_past_counts_at_once);
     RUN_TEST(test_a_key_whose_last_message_is_late_counts_again_when_it_is_written);
     RUN_TEST(test_a_key_loses_its_last_message_that_was_not_late);

@@ -303,6 +303,32 @@ static void test_messages_that_go_during_the_walk_end_nothing(void)
     stream_census_free(c);
 }
 
+/* Late messages are counted in the same steps: those of a subject that has others, and of subjects
+ * that readers see nothing of. */
+static void test_late_messages_are_counted_in_slices(void)
+{
+    struct stream_census_sum sum;
+    struct stream_census *c;
+    unsigned slices = 0;
+
+    for (int i = 0; i < 5000; i++)
+        (void)put_numbered(i % 2 == 0 ? "a.one" : "a.%d", i, 10, "x");
+    (void)put("a.one", 100, "x");
+    (void)put("b.late", 10, "x");
+    w.now_ns += 11 * CLOCK_S; /* nothing has swept them yet */
+    TEST_ASSERT_EQUAL_UINT64(5000, stream_overdue(w.stream, MF_LIT("a.>")));
+    c = stream_census_new(w.stream, MF_LIT("a.>"), 0);
+    for (uint64_t before = 0; stream_census_step(c, 64) == MF_AGAIN; slices++) {
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64(2 * 64, stream_census_steps(c) - before);
+        before = stream_census_steps(c);
+    }
+    stream_census_sum(c, &sum);
+    stream_census_free(c);
+    TEST_ASSERT_EQUAL_UINT64(5000, sum.overdue);
+    TEST_ASSERT_EQUAL_UINT64(1, sum.lives.with);
+    TEST_ASSERT_GREATER_THAN_UINT(5000 / 128, slices);
+}
+
 static void test_a_census_may_be_freed_after_its_stream(void)
 {
     (void)put("a.b", 0, "x");
@@ -325,6 +351,7 @@ int main(void)
     RUN_TEST(test_steps_grow_with_the_messages_that_match);
     RUN_TEST(test_R000_61_ages_of_many_messages_need_few_reads);
     RUN_TEST(test_messages_that_go_during_the_walk_end_nothing);
+    RUN_TEST(test_late_messages_are_counted_in_slices);
     RUN_TEST(test_a_census_may_be_freed_after_its_stream);
     return UNITY_END();
 }

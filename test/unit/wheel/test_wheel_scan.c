@@ -49,6 +49,7 @@ void setUp(void)
     memset(refs, 0xff, MILLION * sizeof *refs);
     page[0] = (uint8_t *)refs;
     seed = 1;
+    wheel_cells_from = (struct wheel_cells_from){{2, 2, 5, 128, 128, 128}};
     w = wheel_new(&o, NOW);
     TEST_ASSERT_NOT_NULL(w);
 }
@@ -173,6 +174,8 @@ static void test_nothing_that_stays_is_missed_while_the_wheel_works(void)
     const uint32_t n = 3000;
     uint64_t backs = 0, twice = 0;
 
+    wheel_cells_from = (struct wheel_cells_from){{1, 1, 1, 1, 1, 1}};
+
     for (int round = 0; round < 150; round++) {
         int64_t now = w->now;
         for (uint32_t id = 0; id < n; id++)
@@ -271,6 +274,163 @@ static void test_the_cost_is_what_lies_in_the_slots_touched(void)
     TEST_ASSERT_LESS_THAN_UINT64(2200, steps[1]);
 }
 
+/* --- counts of parts -------------------------------------------------------------------------- */
+
+struct sums {
+    uint64_t entries, parts, visited;
+};
+
+/* Each part holds what lies in its time. */
+static bool sum_exactly(void *arg, const struct wheel_cells *c)
+{
+    struct sums *s = arg;
+    uint64_t sum = 0;
+
+    TEST_ASSERT_TRUE(c->n == 1 || c->count != NULL);
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint64_t n = 0;
+        int64_t from, end;
+        wheel_part(c, i, &from, &end);
+        TEST_ASSERT_TRUE(end - from <= c->width_ns && (i > 0 || from == c->from_ns) &&
+                         (i + 1 < c->n || end == c->end_ns));
+        for (uint32_t id = 0; id < 20000; id++)
+            n += deadline[id] >= from && deadline[id] < end;
+        TEST_ASSERT_EQUAL_UINT64(n, c->count == NULL ? c->entries : c->count[i]);
+        sum += n;
+    }
+    TEST_ASSERT_EQUAL_UINT64(sum, c->entries);
+    s->parts += c->n;
+    s->entries += sum;
+    return true;
+}
+
+static void visit_few(void *arg, uint32_t id, int64_t at)
+{
+    (void)id;
+    (void)at;
+    ((struct sums *)arg)->visited++;
+}
+
+static uint64_t sum_all(struct sums *sums, bool (*sum)(void *arg, const struct wheel_cells *c),
+                        int64_t to)
+{
+    wheel_scan_begin(w, &scan, NOW, to);
+    scan.sum = sum;
+    while (wheel_scan_step(&scan, 100, visit_few, sums) != WHEEL_SCAN_END)
+        ;
+    wheel_scan_end(&scan);
+    return scan.steps;
+}
+
+static void test_slots_are_counted_without_visiting_them(void)
+{
+    const uint32_t n = 20000;
+    struct sums sums = {0};
+
+    wheel_cells_from = (struct wheel_cells_from){{2, 2, 2, 2, 2, 2}};
+    for (uint32_t id = 0; id < n; id++)
+        add(id, id % 3 == 0 ? far_ahead() : NOW + S + (int64_t)(next_random() % (90 * 86400 * S)));
+    for (uint32_t id = 0; id < n; id += 3) {
+        wheel_del(w, id);
+        if (id % 2 == 0)
+            add(id, NOW + S + (int64_t)(next_random() % (86400 * S)));
+        else
+            deadline[id] = 0;
+    }
+    wheel_check(w);
+    TEST_ASSERT_LESS_THAN_UINT64(n, sum_all(&sums, sum_exactly, INT64_MAX));
+    TEST_ASSERT_EQUAL_UINT64(wheel_count(w), sums.entries);
+    TEST_ASSERT_EQUAL_UINT64(0, sums.visited);
+    TEST_ASSERT_GREATER_THAN_UINT64(500, sums.parts);
+    uint64_t steps = 0;
+    TEST_ASSERT_EQUAL_UINT64(wheel_count(w), wheel_between(w, NOW, INT64_MAX, UINT64_MAX, &steps));
+}
+
+static bool sum_any(void *arg, const struct wheel_cells *c)
+{
+    ((struct sums *)arg)->entries += c->entries;
+    return true;
+}
+
+static uint64_t day_steps(uint32_t n)
+{
+    struct sums sums = {0};
+
+    tearDown();
+    setUp();
+    for (uint32_t id = 0; id < n; id++)
+        add(id, NOW + S + (int64_t)(next_random() % (86400 * S)));
+    uint64_t steps = sum_all(&sums, sum_any, INT64_MAX);
+    TEST_ASSERT_EQUAL_UINT64(n, sums.entries + sums.visited);
+    return steps;
+}
+
+/* Slots, and their parts by eights: at most 4,400 for each of the five slots of hours. */
+static void test_counting_a_million_costs_no_more_than_their_slots(void)
+{
+    uint64_t steps[3] = {day_steps(1000), day_steps(MILLION / 4), day_steps(MILLION)};
+
+    TEST_ASSERT_LESS_THAN_UINT64(1000, steps[0]);
+    TEST_ASSERT_LESS_THAN_UINT64(8000, steps[1]);
+    TEST_ASSERT_LESS_THAN_UINT64(8000, steps[2]);
+}
+
+/* No entry that comes has more than 8,064 counted with it, and none is counted again as its slot
+ * grows.  Asking how many there are costs the slots, and the parts of the first and the last. */
+static void test_counts_are_made_in_bounded_turns(void)
+{
+    uint64_t most = 0, steps = 0;
+
+    for (uint32_t id = 0; id < MILLION; id++) {
+        uint64_t before = w->counted;
+        add(id, NOW + S + (int64_t)(next_random() % ((id % 2 == 0 ? 40 : 1) * 86400 * S)));
+        most = w->counted - before > most ? w->counted - before : most;
+    }
+    TEST_ASSERT_LESS_OR_EQUAL_UINT64(8064, most);
+    TEST_ASSERT_LESS_THAN_UINT64(MILLION, w->counted); /* each once, if at all */
+    TEST_ASSERT_GREATER_THAN_UINT64(8000, w->counted);
+    TEST_ASSERT_GREATER_THAN_UINT64(
+        MILLION / 2, wheel_between(w, NOW + 60 * S, NOW + 30 * 86400 * S, UINT64_MAX, &steps));
+    TEST_ASSERT_LESS_THAN_UINT64(3 * SLOTS + 2 * 4400 / 8, steps);
+    for (uint32_t id = 0; id < MILLION; id++)
+        wheel_del(w, id);
+    TEST_ASSERT_EQUAL_size_t(0, wheel_cells_memory(w));
+}
+
+/* A quarter of a byte for each entry, and the table. */
+static void test_counts_take_little_memory(void)
+{
+    for (uint32_t id = 0; id < MILLION; id++) {
+        add(id, NOW + S + (int64_t)(next_random() % (86400 * S)));
+        if (id == 100)
+            TEST_ASSERT_EQUAL_size_t(0, wheel_cells_memory(w));
+    }
+    TEST_ASSERT_LESS_THAN_size_t(MILLION / 4, wheel_cells_memory(w));
+    TEST_ASSERT_GREATER_THAN_size_t(4000 * sizeof(uint32_t), wheel_cells_memory(w));
+    for (uint32_t id = 0; id < MILLION; id++)
+        wheel_del(w, id);
+    TEST_ASSERT_EQUAL_size_t(0, wheel_cells_memory(w));
+    wheel_check(w);
+}
+
+/* Every probe finds an entry with the same chance, whatever its deadline. */
+static void test_probes_find_entries_evenly(void)
+{
+    uint32_t hits = 0, early = 0, id;
+    int64_t at;
+
+    for (id = 0; id < 300000; id++)
+        add(id, id % 3 == 0 ? NOW + 60 * S + id : NOW + 86400 * S + id * S);
+    for (uint32_t i = 0; i < 4096; i++)
+        if (wheel_probe(w, i, 4096, &id, &at)) {
+            TEST_ASSERT_EQUAL_INT64(deadline[id], at);
+            hits++;
+            early += id % 3 == 0;
+        }
+    TEST_ASSERT_GREATER_THAN_UINT32(1000, hits);
+    TEST_ASSERT_TRUE(early > hits / 4 && early < hits / 4 + hits / 6);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -280,5 +440,10 @@ int main(void)
     RUN_TEST(test_a_scan_survives_the_tidying_of_chunks);
     RUN_TEST(test_a_wheel_that_goes_ends_its_scans);
     RUN_TEST(test_the_cost_is_what_lies_in_the_slots_touched);
+    RUN_TEST(test_slots_are_counted_without_visiting_them);
+    RUN_TEST(test_counting_a_million_costs_no_more_than_their_slots);
+    RUN_TEST(test_counts_are_made_in_bounded_turns);
+    RUN_TEST(test_counts_take_little_memory);
+    RUN_TEST(test_probes_find_entries_evenly);
     return UNITY_END();
 }
