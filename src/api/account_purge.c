@@ -119,7 +119,7 @@ static void purge_next(struct api_call *call)
         return;
     (void)snprintf(p->last, sizeof p->last, "%s", item.name);
     if (item.stream == NULL) {
-        js_refuse(&e, JS_STREAM_OFFLINE_REASON, item.reason == NULL ? "" : item.reason);
+        js_error_set(&e, JS_STREAM_OFFLINE_REASON, item.reason == NULL ? "" : item.reason);
         end(call, &e);
         return;
     }
@@ -169,15 +169,16 @@ void account_purge_handle(struct api_call *call)
     if (name == NULL) {
         api_reply_no_memory(call);
     } else if (strpbrk(name, "\\/") != NULL) {
-        js_refuse_text(&e, JS_STREAM_GENERAL_ERROR, "account name can not contain path separators");
+        js_error_set_text(&e, JS_STREAM_GENERAL_ERROR,
+                          "account name can not contain path separators");
         api_reply_error(call, &e);
     } else if (ja != NULL && ja->catalog != NULL) {
         if (!begin(call, api_account(ja)))
             api_reply_no_memory(call);
     } else if (jetstream_stored(a->js, name)) {
-        js_refuse_text(&e, JS_STREAM_GENERAL_ERROR,
-                       "the account is not served: give it JetStream in the configuration, "
-                       "reload, and ask again");
+        js_error_set_text(&e, JS_STREAM_GENERAL_ERROR,
+                          "the account is not served: give it JetStream in the configuration, "
+                          "reload, and ask again");
         api_reply_error(call, &e);
     } else {
         answer(call, NULL);

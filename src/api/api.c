@@ -19,7 +19,7 @@ static int account_init(void *arg, struct js_account *ja)
     aa->api = a;
     aa->ja = ja;
     mf_list_init(&aa->calls);
-    queue_init(aa);
+    api_queue_init(aa);
     if (a->extension != NULL && a->extension->account_init(aa) != 0) {
         free(aa);
         return MF_NOMEM;
@@ -86,7 +86,7 @@ static void account_stop(struct js_account *ja)
         if (!mf_list_empty(&call->busy.node) || call->settle.timer != NULL)
             api_call_free(call);
     }
-    queue_stop(aa);
+    api_queue_stop(aa);
     if (aa->api->extension != NULL)
         aa->api->extension->account_stop(aa);
 }

@@ -85,7 +85,7 @@ void api_call_free(struct api_call *call)
     call->aa->queue.inflight--;
     api_call_dequeue(call);
     mf_list_del(&call->link);
-    settle_cancel(call);
+    api_settle_cancel(call);
     mf_list_del(&call->busy.node); /* in no list unless parked */
     mf_buf_fini(&call->out);
     api_call_set_state(call, NULL, NULL);
@@ -161,9 +161,9 @@ struct stream *api_call_stream(struct api_call *call, unsigned token)
         return NULL;
     reason = catalog_offline(c, name);
     if (reason != NULL)
-        js_refuse(&e, JS_STREAM_OFFLINE_REASON, reason);
+        js_error_set(&e, JS_STREAM_OFFLINE_REASON, reason);
     else
-        js_refuse(&e, JS_STREAM_NOT_FOUND);
+        js_error_set(&e, JS_STREAM_NOT_FOUND);
     api_reply_error(call, &e);
     return NULL;
 }
@@ -278,7 +278,7 @@ void api_reply_no_memory(struct api_call *call)
 {
     struct js_error e;
 
-    js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+    js_error_set(&e, JS_INSUFFICIENT_RESOURCES);
     api_reply_error(call, &e);
 }
 
@@ -294,6 +294,6 @@ void api_reply_unread(struct api_call *call, int rc, const struct mf_error *why)
 {
     struct js_error e;
 
-    js_refuse(&e, JS_INVALID_JSON, why->text);
+    js_error_set(&e, JS_INVALID_JSON, why->text);
     api_reply_refused(call, rc, &e);
 }

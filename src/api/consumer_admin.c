@@ -69,13 +69,13 @@ static int check_name(const struct target *t, const struct consumer_config *c, s
     struct mf_slice durable = mf_str(c->durable_name);
 
     if (has_byte(t->name, '\\') || has_byte(t->name, '/'))
-        return js_refuse(e, JS_CONSUMER_NAME_CONTAINS_PATH_SEPARATORS);
+        return js_error_set(e, JS_CONSUMER_NAME_CONTAINS_PATH_SEPARATORS);
     if (t->form == FORM_DURABLE && durable.len == 0)
-        return js_refuse(e, JS_CONSUMER_DURABLE_NAME_NOT_SET);
+        return js_error_set(e, JS_CONSUMER_DURABLE_NAME_NOT_SET);
     if (t->form != FORM_EPHEMERAL && durable.len > 0 && !mf_eq(t->name, durable))
-        return js_refuse(e, JS_CONSUMER_DURABLE_NAME_NOT_MATCH_SUBJECT);
+        return js_error_set(e, JS_CONSUMER_DURABLE_NAME_NOT_MATCH_SUBJECT);
     if (t->form == FORM_EPHEMERAL && durable.len > 0)
-        return js_refuse(e, JS_CONSUMER_EPHEMERAL_WITH_DURABLE_NAME);
+        return js_error_set(e, JS_CONSUMER_EPHEMERAL_WITH_DURABLE_NAME);
     return 0;
 }
 
@@ -84,17 +84,17 @@ static int check_subject(const struct target *t, struct consumer_request *r, str
     struct consumer_config *c = &r->config;
 
     if (!mf_eq(t->stream, mf_str(r->stream_name)))
-        return js_refuse(e, JS_STREAM_MISMATCH);
+        return js_error_set(e, JS_STREAM_MISMATCH);
     if (check_name(t, c, e) != 0)
         return MF_DENIED;
     if (t->form != FORM_EPHEMERAL && (c->name = arena_dup(&c->mem, t->name)) == NULL)
         return MF_NOMEM;
     if (t->filter.len > 0 && c->filter_subjects.n > 0)
-        return js_refuse(e, JS_CONSUMER_MULTIPLE_FILTERS_NOT_ALLOWED);
+        return js_error_set(e, JS_CONSUMER_MULTIPLE_FILTERS_NOT_ALLOWED);
     if (t->filter.len > 0 && !mf_eq(t->filter, mf_str(c->filter_subject)))
-        return js_refuse(e, JS_CONSUMER_CREATE_FILTER_SUBJECT_MISMATCH);
+        return js_error_set(e, JS_CONSUMER_CREATE_FILTER_SUBJECT_MISMATCH);
     if (c->replicas > 1)
-        return js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+        return js_error_set(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     return 0;
 }
 
@@ -164,7 +164,7 @@ static int check_identity(const struct api_call *call, const struct consumer_con
     api_stream_identity(s, identity);
     return mf_eq_str(asked, identity)
                ? 0
-               : js_refuse(e, JS_CONSUMER_STREAM_IDENTITY_MISMATCH, identity);
+               : js_error_set(e, JS_CONSUMER_STREAM_IDENTITY_MISMATCH, identity);
 }
 
 /* --- the checks ------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static struct consumer_config_world world_of(struct api_account *aa, struct cons
         .account_max_ack_pending = aa->ja->limits->max_ack_pending,
         .max_request_batch = js->max_request_batch,
         .max_consumers = aa->ja->limits->max_consumers,
-        .default_max_consumers = api_default_max_consumers(js),
+        .default_max_consumers = limits_default_max_consumers(js),
         .consumers = consumers_count(g),
         .claims = consumers_claims(g),
     };
@@ -208,7 +208,7 @@ static int check_replace(struct api_account *aa, struct consumer_request *r,
     int rc;
 
     if (r->action == ACTION_CREATE && !consumer_config_equal(&r->config, now))
-        return js_refuse(e, JS_CONSUMER_ALREADY_EXISTS);
+        return js_error_set(e, JS_CONSUMER_ALREADY_EXISTS);
     rc = consumer_config_admit(&r->config, true, w, e);
     return rc == 0 ? consumer_config_check_update(now, &r->config, bound, e) : rc;
 }
@@ -235,13 +235,13 @@ static int check_config(struct api_call *call, struct consumer_request *r, struc
     if (named != NULL)
         return check_replace(call->aa, r, consumer_config(named), &w, e);
     if (r->action == ACTION_UPDATE)
-        return js_refuse(e, JS_CONSUMER_DOES_NOT_EXIST);
+        return js_error_set(e, JS_CONSUMER_DOES_NOT_EXIST);
     return consumer_config_admit(c, false, &w, e);
 }
 
-int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
-                             const struct stream_config *sc, struct consumer_config *c,
-                             struct js_error *e)
+int limits_consumer_allowed(struct api_account *aa, struct consumers *g,
+                            const struct stream_config *sc, struct consumer_config *c,
+                            struct js_error *e)
 {
     struct consumer_config_world w = world_of(aa, g, false);
     int rc;
@@ -282,7 +282,7 @@ static void created_reply(struct consumer_op *op, struct consumer *c, const stru
     int64_t until = cfg->pause_until_ns;
 
     if (cfg->direct || cfg->sourcing)
-        api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
+        api_stream_identity(consumers_stream(consumer_set_of(c)), call->identity);
     if (until > jetstream_wall_ns(call->aa->api->js))
         consumer_advisory(call->ja, &(struct consumer_event){.kind = CONSUMER_PAUSED,
                                                              .consumer = c,
@@ -421,8 +421,8 @@ int consumer_limits_allow(struct stream *s, const struct stream_config *next, st
     if (mf_buf_failed(&v.names))
         rc = MF_NOMEM;
     else if (v.names.len > 0)
-        rc = js_refuse_text(e, JS_STREAM_UPDATE, "change to limits violates consumers: %s",
-                            mf_buf_cstr(&v.names));
+        rc = js_error_set_text(e, JS_STREAM_UPDATE, "change to limits violates consumers: %s",
+                               mf_buf_cstr(&v.names));
     mf_buf_fini(&v.names);
     return rc;
 }

@@ -276,7 +276,7 @@ static void write_group(struct jsonw *w, const struct consumer_config *c,
 
 static void write_head(struct jsonw *w, const struct consumer *c, const struct consumer_info *i)
 {
-    jsonw_str(w, "stream_name", stream_name(consumers_stream(consumer_group(c))));
+    jsonw_str(w, "stream_name", stream_name(consumers_stream(consumer_set_of(c))));
     jsonw_str(w, "name", consumer_name(c));
     jsonw_time(w, "created", i->created_ns);
 }

@@ -26,7 +26,7 @@ struct consumers *api_call_consumers(struct api_call *call, unsigned token)
     struct js_error e;
 
     if (s != NULL && g == NULL) {
-        js_refuse(&e, JS_STREAM_OFFLINE_REASON, "its consumers could not be loaded");
+        js_error_set(&e, JS_STREAM_OFFLINE_REASON, "its consumers could not be loaded");
         api_reply_error(call, &e);
     }
     return g;
@@ -40,7 +40,7 @@ static struct consumer *named_consumer(struct api_call *call)
     struct js_error e;
 
     if (g != NULL && c == NULL) {
-        js_refuse(&e, JS_CONSUMER_NOT_FOUND);
+        js_error_set(&e, JS_CONSUMER_NOT_FOUND);
         api_reply_error(call, &e);
     }
     return c;
@@ -53,7 +53,7 @@ static bool must_be_empty(struct api_call *call)
 
     if (api_body_empty(call->body))
         return true;
-    js_refuse(&e, JS_NOT_EMPTY_REQUEST);
+    js_error_set(&e, JS_NOT_EMPTY_REQUEST);
     api_reply_error(call, &e);
     return false;
 }
@@ -182,7 +182,7 @@ static bool page_step(struct api_call *call)
     struct js_error e;
 
     if (g == NULL || stream_created_ns(s) != p->created_ns) {
-        js_refuse(&e, JS_STREAM_NOT_FOUND);
+        js_error_set(&e, JS_STREAM_NOT_FOUND);
         api_reply_error(call, &e);
         return false;
     }
@@ -334,14 +334,14 @@ static int reset(struct api_call *call, struct consumer *c, uint64_t *reset_seq,
     int rc = 0;
 
     if (!jetstream_level_served(call->aa->api->js, call->hdr))
-        return js_refuse(e, JS_REQUIRED_API_LEVEL);
+        return js_error_set(e, JS_REQUIRED_API_LEVEL);
     if (call->body.len > 0)
         rc = json_unmarshal(call->body, &reset_type, &r, &call->mem, &why);
     if (rc == MF_INVAL)
-        return js_refuse(e, JS_INVALID_JSON, why.text);
+        return js_error_set(e, JS_INVALID_JSON, why.text);
     if (rc == 0)
         rc = consumer_reset(c, r.seq, reset_seq, e);
-    return rc == MF_NOMEM ? js_refuse(e, JS_INSUFFICIENT_RESOURCES) : rc;
+    return rc == MF_NOMEM ? js_error_set(e, JS_INSUFFICIENT_RESOURCES) : rc;
 }
 
 /* Nothing was delivered since it was reset. */
@@ -404,13 +404,13 @@ static int read_unpin(struct api_call *call, struct unpin_request *r, struct js_
     int rc = json_unmarshal(call->body, &unpin_type, r, &call->mem, &why);
 
     if (rc == MF_NOMEM)
-        return js_refuse(e, JS_INSUFFICIENT_RESOURCES);
+        return js_error_set(e, JS_INSUFFICIENT_RESOURCES);
     if (rc != 0)
-        return js_refuse(e, JS_INVALID_JSON, why.text);
+        return js_error_set(e, JS_INVALID_JSON, why.text);
     if (r->group == NULL || *r->group == '\0')
-        return js_refuse(e, JS_INVALID_JSON, "consumer group not specified");
+        return js_error_set(e, JS_INVALID_JSON, "consumer group not specified");
     if (!consumer_group_valid(r->group))
-        return js_refuse(e, JS_CONSUMER_INVALID_GROUP_NAME);
+        return js_error_set(e, JS_CONSUMER_INVALID_GROUP_NAME);
     return 0;
 }
 

@@ -66,7 +66,7 @@ static void cluster_handle(struct api_call *call)
 {
     struct js_error e;
 
-    js_refuse(&e, JS_CLUSTER_REQUIRED);
+    js_error_set(&e, JS_CLUSTER_REQUIRED);
     api_reply_error(call, &e);
 }
 
@@ -137,7 +137,7 @@ bool api_call_level(struct api_call *call)
 
     if (jetstream_level_served(call->aa->api->js, call->hdr))
         return true;
-    js_refuse(&e, JS_REQUIRED_API_LEVEL);
+    js_error_set(&e, JS_REQUIRED_API_LEVEL);
     api_reply_error(call, &e);
     return false;
 }
@@ -148,7 +148,7 @@ bool api_call_enabled(struct api_call *call)
 
     if (call->ja->catalog != NULL)
         return true;
-    js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
+    js_error_set(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
     api_reply_error(call, &e);
     return false;
 }
@@ -177,7 +177,7 @@ static bool body_too_rich(struct api_call *call)
 
 void api_call_run(struct api_call *call)
 {
-    if (settle_call(call) || body_too_rich(call))
+    if (api_settle_call(call) || body_too_rich(call))
         return;
     if (call->route->own_order || (api_call_level(call) && api_call_enabled(call)))
         call->route->handle(call);
@@ -203,14 +203,14 @@ static void serve_system(struct api_account *aa, const struct router_msg *m, str
         return;
     }
     call->type = "system_response";
-    js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
+    js_error_set(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
     api_reply_error(call, &e);
 }
 
 /* Waiting requests take memory: there is a limit. */
 static bool over_limit(struct api_account *aa)
 {
-    if (!queue_full(aa))
+    if (!api_queue_full(aa))
         return false;
     advisory_api_limit(aa->api, 1);
     return true;
@@ -252,10 +252,10 @@ bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
     struct mf_slice rest = rest_of(service, m);
     const struct api_route *route;
 
-    if (m->no_request || wire_delivering())
+    if (m->no_request || consumer_wire_delivering())
         return false;
     if (mf_starts(rest, "CONSUMER.MSG.NEXT."))
-        return aa->ja->catalog != NULL && wire_next(aa->ja, m, rest);
+        return aa->ja->catalog != NULL && consumer_wire_next(aa->ja, m, rest);
     if (mf_starts(rest, "DIRECT.GET."))
         return aa->ja->catalog != NULL && direct_get(aa->ja, m, rest);
     route = route_of(service, rest);
@@ -276,7 +276,7 @@ bool dispatch_ttl(struct router_sub *sub, const struct router_msg *m)
     struct api_account *aa = mf_container(sub, struct api_account, ttl_sub);
     struct mf_slice rest = rest_of(&api_ttl, m);
 
-    if (m->no_request || wire_delivering())
+    if (m->no_request || consumer_wire_delivering())
         return false;
     serve_route(aa, &api_ttl, route_of(&api_ttl, rest), m, rest);
     return true;

@@ -11,28 +11,28 @@ struct options_jetstream;
 
 /* Account limits and overlapping subjects (docs/checks.md, CREATE).  0: create it.  1: the same
  * stream exists.  MF_DENIED with *e. */
-int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
+int limits_create_allowed(struct api_account *aa, const struct stream_config *c,
                           struct js_error *e);
 /* Checks a configuration by itself, with the account's limits and the server's defaults; fills in
  * what is left out. */
 enum config_use { CONFIG_CREATE, CONFIG_UPDATE, CONFIG_RESTORE };
-MF_MUSTCHECK int stream_config_allowed(struct api_account *aa, struct stream_config *c,
+MF_MUSTCHECK int limits_config_allowed(struct api_account *aa, struct stream_config *c,
                                        enum config_use use, struct js_error *e);
 /* Bytes that streams reserve, of one account and of all; streams under restore included. */
-void api_account_reserved(const struct api_account *aa, struct stream_usage *out);
-void api_reserved(struct api *a, struct stream_usage *out); /* O(accounts) */
+void limits_account_reserved(const struct api_account *aa, struct stream_usage *out);
+void limits_reserved(struct api *a, struct stream_usage *out); /* O(accounts) */
 /* The account's limits alone.  now: the stream that it replaces, or NULL. */
-MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
-                                     const struct stream_config *now, struct js_error *e);
+MF_MUSTCHECK int limits_allow(struct api_account *aa, const struct stream_config *c,
+                              const struct stream_config *now, struct js_error *e);
 /* The account's limits (but the number of streams) and overlapping subjects of an update. */
-MF_MUSTCHECK int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
+MF_MUSTCHECK int limits_update_allowed(struct api_account *aa, const struct stream_config *now,
                                        const struct stream_config *next, struct js_error *e);
 /* A consumer of a backup: fills in what is left open and checks it, on a stream that will have the
  * configuration sc.  0, MF_NOMEM, or MF_DENIED with *e. */
-MF_MUSTCHECK int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
-                                          const struct stream_config *sc, struct consumer_config *c,
-                                          struct js_error *e);
+MF_MUSTCHECK int limits_consumer_allowed(struct api_account *aa, struct consumers *g,
+                                         const struct stream_config *sc, struct consumer_config *c,
+                                         struct js_error *e);
 /* Consumers of a stream if neither it nor its account has a limit; negative: unlimited. */
-int64_t api_default_max_consumers(const struct options_jetstream *js);
+int64_t limits_default_max_consumers(const struct options_jetstream *js);
 
 #endif

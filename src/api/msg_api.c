@@ -14,7 +14,7 @@ static void refuse(struct api_call *call, enum js_err id)
 {
     struct js_error e;
 
-    js_refuse(&e, id);
+    js_error_set(&e, id);
     api_reply_error(call, &e);
 }
 
@@ -84,16 +84,16 @@ static bool conflicting(const struct get_request *r)
 static struct mf_slice shown_header(struct api_call *call, struct stream *s,
                                     const struct stream_msg *m, struct mf_buf *room)
 {
-    char text[STREAM_LIFE_HEADERS];
-    struct stream_life life;
+    char text[STREAM_LIFETIME_HEADERS];
+    struct stream_lifetime life;
 
     if (m->hdr.len > 2)
         mf_buf_append(room, m->hdr.ptr, m->hdr.len - 2);
     else
         mf_buf_puts(room, "NATS/1.0\r\n");
-    mf_buf_append(
-        room, text,
-        stream_put_life(text, stream_life_of(s, m, &life), jetstream_now_ns(call->aa->api->js)));
+    mf_buf_append(room, text,
+                  stream_put_lifetime(text, stream_lifetime_of(s, m, &life),
+                                      jetstream_now_ns(call->aa->api->js)));
     mf_buf_puts(room, "\r\n");
     call->out.failed = call->out.failed || mf_buf_failed(room);
     return mf_buf_slice(room);
@@ -293,7 +293,7 @@ static void delete_run(struct api_call *call, const struct delete_request *r)
     if (stream_config(s)->sealed) {
         refuse(call, JS_STREAM_SEALED);
     } else if (stream_config(s)->deny_delete) {
-        js_refuse(&e, JS_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
+        js_error_set(&e, JS_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
         api_reply_error(call, &e);
     } else {
         call->sop.done = delete_done;

@@ -16,7 +16,7 @@
 
 static bool serve_slice(struct work_task *t);
 
-void queue_init(struct api_account *aa)
+void api_queue_init(struct api_account *aa)
 {
     aa->ja->work.name = account_name(aa->ja->account);
     mf_list_init(&aa->queue.calls);
@@ -24,7 +24,7 @@ void queue_init(struct api_account *aa)
     aa->queue.task.cause = WORK_REQUEST;
 }
 
-bool queue_full(const struct api_account *aa)
+bool api_queue_full(const struct api_account *aa)
 {
     uint64_t limit = (uint64_t)aa->api->js->options->jetstream.request_queue_limit;
 
@@ -115,7 +115,7 @@ static bool serve_slice(struct work_task *t)
     return !mf_list_empty(&aa->queue.calls);
 }
 
-void queue_stop(struct api_account *aa)
+void api_queue_stop(struct api_account *aa)
 {
     struct mf_list *n;
 

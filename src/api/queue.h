@@ -19,9 +19,9 @@ struct api_queue {
     bool serving;    /* a queued call runs right now */
 };
 
-void queue_init(struct api_account *aa);
-void queue_stop(struct api_account *aa); /* frees queued calls */
-bool queue_full(const struct api_account *aa);
+void api_queue_init(struct api_account *aa);
+void api_queue_stop(struct api_account *aa); /* frees queued calls */
+bool api_queue_full(const struct api_account *aa);
 /* Runs the call now; unless in_order, later if the account's queue is not empty or the turn's time
  * is spent. */
 void api_call_serve(struct api_call *call, bool in_order);

@@ -11,7 +11,7 @@
 
 #define PATIENCE_NS (CLOCK_S / 4) /* so a stalled disk does not hide the state */
 
-void settle_cancel(struct api_call *call)
+void api_settle_cancel(struct api_call *call)
 {
     if (call->settle.timer == NULL)
         return;
@@ -24,7 +24,7 @@ static void go_on(void *arg)
 {
     struct api_call *call = arg;
 
-    settle_cancel(call);
+    api_settle_cancel(call);
     api_call_run(call);
 }
 
@@ -45,7 +45,7 @@ static struct mf_slice read_stream(const struct api_call *call)
     return MF_SLICE_NONE;
 }
 
-bool settle_call(struct api_call *call)
+bool api_settle_call(struct api_call *call)
 {
     struct settle *w = &call->settle;
     struct mf_slice name = w->over ? MF_SLICE_NONE : read_stream(call);

@@ -13,7 +13,7 @@ struct settle {
     bool over;
 };
 /* True: the call waits and runs again. */
-bool settle_call(struct api_call *call);
-void settle_cancel(struct api_call *call); /* ends the wait, if any */
+bool api_settle_call(struct api_call *call);
+void api_settle_cancel(struct api_call *call); /* ends the wait, if any */
 
 #endif

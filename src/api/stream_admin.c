@@ -33,7 +33,7 @@ static bool read_config(struct api_call *call, struct stream_config *c)
     return false;
 }
 
-int stream_config_allowed(struct api_account *aa, struct stream_config *c, enum config_use use,
+int limits_config_allowed(struct api_account *aa, struct stream_config *c, enum config_use use,
                           struct js_error *e)
 {
     const struct options_jetstream *js = &aa->api->js->options->jetstream;
@@ -100,15 +100,15 @@ static void create_done(struct catalog_op *op, struct stream *s, const struct js
 static int check_request(struct api_call *call, const struct stream_config *c, struct js_error *e)
 {
     if (!is_named(call, c))
-        return js_refuse(e, JS_STREAM_MISMATCH);
+        return js_error_set(e, JS_STREAM_MISMATCH);
     if (strpbrk(c->name, "\\/") != NULL)
-        return js_refuse(e, JS_STREAM_NAME_CONTAINS_PATH_SEPARATORS);
+        return js_error_set(e, JS_STREAM_NAME_CONTAINS_PATH_SEPARATORS);
     if (c->sealed)
-        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
-                         "stream configuration for create can not be sealed");
+        return js_error_set(e, JS_STREAM_INVALID_CONFIG,
+                            "stream configuration for create can not be sealed");
     if (c->mirror_direct && c->mirror == NULL)
-        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
-                         "stream has no mirror but does have mirror direct");
+        return js_error_set(e, JS_STREAM_INVALID_CONFIG,
+                            "stream has no mirror but does have mirror direct");
     return 0;
 }
 
@@ -116,15 +116,15 @@ static int check_request(struct api_call *call, const struct stream_config *c, s
 static int check_create(struct api_account *aa, struct stream_config *c,
                         const struct stream_config *now, struct js_error *e)
 {
-    int rc = stream_limits_allow(aa, c, now, e);
+    int rc = limits_allow(aa, c, now, e);
 
     if (rc == 0)
-        rc = stream_config_allowed(aa, c, CONFIG_CREATE, e);
+        rc = limits_config_allowed(aa, c, CONFIG_CREATE, e);
     if (rc == 0)
         rc = stream_config_stamp(c); /* two that are the same have the same stamp */
     if (rc == 0 && now != NULL)
-        return stream_config_equal(c, now) ? 1 : js_refuse(e, JS_STREAM_NAME_EXIST);
-    return rc == 0 ? stream_create_allowed(aa, c, e) : rc;
+        return stream_config_equal(c, now) ? 1 : js_error_set(e, JS_STREAM_NAME_EXIST);
+    return rc == 0 ? limits_create_allowed(aa, c, e) : rc;
 }
 
 /* The stream may exist and be offline. */
@@ -135,7 +135,7 @@ static bool is_offline(struct api_call *call, const struct stream_config *c)
 
     if (reason == NULL)
         return false;
-    js_refuse(&e, JS_STREAM_OFFLINE_REASON, reason);
+    js_error_set(&e, JS_STREAM_OFFLINE_REASON, reason);
     api_reply_error(call, &e);
     return true;
 }
@@ -192,9 +192,9 @@ static void update_done(struct catalog_op *op, struct stream *s, const struct js
 /* The configuration is checked before its name. */
 static int check_update_request(struct api_call *call, struct stream_config *c, struct js_error *e)
 {
-    int rc = stream_config_allowed(call->aa, c, CONFIG_UPDATE, e);
+    int rc = limits_config_allowed(call->aa, c, CONFIG_UPDATE, e);
 
-    return rc == 0 && !is_named(call, c) ? js_refuse(e, JS_STREAM_MISMATCH) : rc;
+    return rc == 0 && !is_named(call, c) ? js_error_set(e, JS_STREAM_MISMATCH) : rc;
 }
 
 static int check_update(struct api_account *aa, const struct stream_config *now,
@@ -204,10 +204,11 @@ static int check_update(struct api_account *aa, const struct stream_config *now,
 
     /* nats-server checks again after it filled in defaults: markers have switched TTLs on. */
     if (rc == 0 && next->allow_msg_counter && next->allow_msg_ttl)
-        rc = js_refuse_text(e, JS_STREAM_INVALID_CONFIG, "counter stream cannot use message TTLs");
+        rc = js_error_set_text(e, JS_STREAM_INVALID_CONFIG,
+                               "counter stream cannot use message TTLs");
     if (rc == 0)
         rc = stream_config_check_update(now, next, e);
-    return rc == 0 ? stream_update_allowed(aa, now, next, e) : rc;
+    return rc == 0 ? limits_update_allowed(aa, now, next, e) : rc;
 }
 
 void stream_update_handle(struct api_call *call)
@@ -231,7 +232,7 @@ void stream_update_handle(struct api_call *call)
     }
     if (catalog_is_draft(call->ja->catalog,
                          mf_str(stream_name(s)))) /* acknowledged messages could be lost */
-        rc = js_refuse_text(&e, JS_STREAM_UPDATE, "stream is being restored");
+        rc = js_error_set_text(&e, JS_STREAM_UPDATE, "stream is being restored");
     else
         rc = check_update(call->aa, stream_config(s), &c, &e);
     if (rc != 0) {
@@ -279,7 +280,7 @@ void stream_delete_handle(struct api_call *call)
     struct js_error e;
 
     if (!api_body_empty(call->body)) {
-        js_refuse(&e, JS_NOT_EMPTY_REQUEST);
+        js_error_set(&e, JS_NOT_EMPTY_REQUEST);
         api_reply_error(call, &e);
         return;
     }
@@ -329,10 +330,10 @@ static void purge(struct api_call *call, const struct purge_request *r)
     if (s == NULL)
         return;
     if (stream_config(s)->sealed) {
-        js_refuse(&e, JS_STREAM_SEALED);
+        js_error_set(&e, JS_STREAM_SEALED);
         api_reply_error(call, &e);
     } else if (stream_config(s)->deny_purge) {
-        js_refuse(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
+        js_error_set(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
         api_reply_error(call, &e);
     } else {
         call->sop.done = purge_done;
@@ -348,7 +349,7 @@ void stream_purge_handle(struct api_call *call)
     if (json_is_document(call->body) && !api_call_read(call, &purge_type, &r))
         return;
     if (r.seq > 0 && r.keep > 0) {
-        js_refuse(&e, JS_BAD_REQUEST);
+        js_error_set(&e, JS_BAD_REQUEST);
         api_reply_error(call, &e);
     } else {
         purge(call, &r);

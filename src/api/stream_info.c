@@ -129,7 +129,7 @@ static bool info_step(struct api_call *call)
     struct js_error e;
 
     if (s == NULL || stream_created_ns(s) != x->created_ns) {
-        js_refuse(&e, JS_STREAM_NOT_FOUND);
+        js_error_set(&e, JS_STREAM_NOT_FOUND);
         api_reply_error(call, &e);
         return false;
     }

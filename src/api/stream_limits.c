@@ -9,7 +9,7 @@ static int64_t add_capped(int64_t a, int64_t b)
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-void api_account_reserved(const struct api_account *aa, struct stream_usage *out)
+void limits_account_reserved(const struct api_account *aa, struct stream_usage *out)
 {
     struct stream_usage more = {0, 0};
 
@@ -20,7 +20,7 @@ void api_account_reserved(const struct api_account *aa, struct stream_usage *out
     out->file = add_capped(out->file, more.file);
 }
 
-void api_reserved(struct api *a, struct stream_usage *out)
+void limits_reserved(struct api *a, struct stream_usage *out)
 {
     struct mf_list *pos;
 
@@ -31,7 +31,7 @@ void api_reserved(struct api *a, struct stream_usage *out)
         struct stream_usage one = {0, 0};
         if (ja->catalog == NULL)
             continue;
-        api_account_reserved(api_account(ja), &one);
+        limits_account_reserved(api_account(ja), &one);
         out->memory = add_capped(out->memory, one.memory);
         out->file = add_capped(out->file, one.file);
     }
@@ -61,13 +61,13 @@ static int room(struct api_account *aa, int storage, int64_t mine, int64_t want,
     bool memory = storage == STORAGE_MEMORY;
     int64_t others;
 
-    api_account_reserved(aa, &account);
-    api_reserved(aa->api, &server);
+    limits_account_reserved(aa, &account);
+    limits_reserved(aa->api, &server);
     others = by_storage(&account, storage) - mine;
     if (fits(memory ? aa->ja->limits->max_memory : aa->ja->limits->max_store, others, want) &&
         fits(by_storage(&aa->api->js->max, storage), by_storage(&server, storage), more))
         return 0;
-    return js_refuse(e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
+    return js_error_set(e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
 }
 
 static int consumers_allow(struct api_account *aa, const struct stream_config *c,
@@ -75,7 +75,7 @@ static int consumers_allow(struct api_account *aa, const struct stream_config *c
 {
     if (c->max_consumers > 0 && aa->ja->limits->max_consumers > 0 &&
         c->max_consumers > aa->ja->limits->max_consumers)
-        return js_refuse(e, JS_MAXIMUM_CONSUMERS_LIMIT);
+        return js_error_set(e, JS_MAXIMUM_CONSUMERS_LIMIT);
     return 0;
 }
 
@@ -86,26 +86,27 @@ static int subjects_allow(struct api_account *aa, const struct stream_config *c,
     int rc = catalog_overlaps(aa->ja->catalog, c, except);
 
     if (rc == MF_LIMIT)
-        return js_refuse_text(e, JS_STREAM_INVALID_CONFIG,
-                              "subjects have too many wildcards to be compared with other streams");
-    return rc > 0 ? js_refuse(e, JS_STREAM_SUBJECT_OVERLAP) : rc;
+        return js_error_set_text(
+            e, JS_STREAM_INVALID_CONFIG,
+            "subjects have too many wildcards to be compared with other streams");
+    return rc > 0 ? js_error_set(e, JS_STREAM_SUBJECT_OVERLAP) : rc;
 }
 
-int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
-                        const struct stream_config *now, struct js_error *e)
+int limits_allow(struct api_account *aa, const struct stream_config *c,
+                 const struct stream_config *now, struct js_error *e)
 {
     size_t others = catalog_count(aa->ja->catalog) + aa->creating - (now != NULL);
     int64_t mine = now != NULL && now->storage == c->storage ? promised(now) : 0;
     int64_t want = c->max_bytes < 0 ? 1 : c->max_bytes;
 
     if (aa->ja->limits->max_streams > 0 && others >= (uint64_t)aa->ja->limits->max_streams)
-        return js_refuse(e, JS_MAXIMUM_STREAMS_LIMIT);
+        return js_error_set(e, JS_MAXIMUM_STREAMS_LIMIT);
     if (consumers_allow(aa, c, e) != 0)
         return MF_DENIED;
     return room(aa, c->storage, mine, want, want, e);
 }
 
-int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
+int limits_update_allowed(struct api_account *aa, const struct stream_config *now,
                           const struct stream_config *next, struct js_error *e)
 {
     int64_t more = promised(next) - promised(now);
@@ -121,14 +122,14 @@ int stream_update_allowed(struct api_account *aa, const struct stream_config *no
     return subjects_allow(aa, next, now->name, e);
 }
 
-int stream_create_allowed(struct api_account *aa, const struct stream_config *c, struct js_error *e)
+int limits_create_allowed(struct api_account *aa, const struct stream_config *c, struct js_error *e)
 {
     struct stream *s = catalog_find(aa->ja->catalog, mf_str(c->name));
     const struct stream_config *now = s == NULL ? NULL : stream_config(s);
 
     if (now != NULL)
-        return stream_config_equal(c, now) ? 1 : js_refuse(e, JS_STREAM_NAME_EXIST);
-    if (stream_limits_allow(aa, c, NULL, e) != 0)
+        return stream_config_equal(c, now) ? 1 : js_error_set(e, JS_STREAM_NAME_EXIST);
+    if (limits_allow(aa, c, NULL, e) != 0)
         return MF_DENIED;
     return subjects_allow(aa, c, c->name, e);
 }
@@ -139,7 +140,7 @@ int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
 #define STRICT_MAX_CONSUMERS  1000 /* that of nats-server 2.15.1 */
 #define DEFAULT_MAX_CONSUMERS 100000
 
-int64_t api_default_max_consumers(const struct options_jetstream *js)
+int64_t limits_default_max_consumers(const struct options_jetstream *js)
 {
     if (js->default_max_consumers != 0)
         return js->default_max_consumers;

@@ -36,7 +36,7 @@ void ttl_refuse(struct api_call *call, enum js_err id)
 {
     struct js_error e;
 
-    js_refuse(&e, id);
+    js_error_set(&e, id);
     api_reply_error(call, &e);
 }
 
@@ -53,7 +53,7 @@ void ttl_refuse_request(struct api_call *call, const char *why)
 {
     struct js_error e;
 
-    js_refuse_text(&e, JS_BAD_REQUEST, "bad request: %s", why);
+    js_error_set_text(&e, JS_BAD_REQUEST, "bad request: %s", why);
     api_reply_error(call, &e);
 }
 
@@ -120,12 +120,12 @@ bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters)
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-const char *ttl_state_word(const struct stream_life *life)
+const char *ttl_state_word(const struct stream_lifetime *life)
 {
     return life->deadline_ns != 0 ? "ttl" : life->infinite ? "infinite" : "none";
 }
 
-void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_ns)
+void ttl_json_life(struct jsonw *w, const struct stream_lifetime *life, int64_t now_ns)
 {
     int64_t left_ms = (life->deadline_ns - now_ns) / CLOCK_MS;
 
@@ -151,13 +151,13 @@ static const struct json_type get_type = {"TTLGetRequest", sizeof(struct ttl_tar
 static void get_write(struct api_call *call, struct stream *s, const struct stream_msg *m)
 {
     struct jsonw *w = api_reply_begin(call);
-    struct stream_life life = {.deadline_ns = m->deadline_ns};
+    struct stream_lifetime life = {.deadline_ns = m->deadline_ns};
     struct stream_subject subject = {.count = 0};
     struct policy_decision d;
     char text[POLICY_TEXT], by[POLICY_BY_TEXT];
     int64_t now = jetstream_now_ns(call->aa->api->js);
 
-    (void)!stream_life(s, m->seq, &life);
+    (void)!stream_lifetime(s, m->seq, &life);
     (void)!stream_subject(s, m->subject, &subject);
     (void)!stream_ttl_decide(s, m, now, &d);
     jsonw_str(w, "stream", stream_name(s));

@@ -37,8 +37,8 @@ struct ttl_target {
 MF_MUSTCHECK bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters);
 
 /* "state", and with a deadline "expires" and "left_ms".  now_ns: the steady clock. */
-void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_ns);
-const char *ttl_state_word(const struct stream_life *life); /* ttl, infinite, none */
+void ttl_json_life(struct jsonw *w, const struct stream_lifetime *life, int64_t now_ns);
+const char *ttl_state_word(const struct stream_lifetime *life); /* ttl, infinite, none */
 
 void ttl_get_handle(struct api_call *call);
 void ttl_set_handle(struct api_call *call);

@@ -109,9 +109,9 @@ static void refuse_store(struct api_call *call, struct stream *s, int rc)
     struct js_error e;
 
     if (rc == MF_NOMEM || rc == MF_FULL)
-        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+        js_error_set(&e, JS_INSUFFICIENT_RESOURCES);
     else
-        js_refuse_text(&e, JS_STREAM_STORE_FAILED, "%s", why != NULL ? why : mf_err_text(rc));
+        js_error_set_text(&e, JS_STREAM_STORE_FAILED, "%s", why != NULL ? why : mf_err_text(rc));
     api_reply_error(call, &e);
 }
 

@@ -40,7 +40,7 @@ struct change {
     int64_t created_ns; /* of its stream */
     struct store_wait barrier;
     struct stream_cursor *cursor; /* NULL: one message */
-    struct stream_life_change *at;
+    struct stream_deadline_change *at;
     size_t n, cap, skipped;
     uint64_t last_seq;       /* the last one looked at */
     bool more;               /* the page is full, and there are more */
@@ -105,16 +105,16 @@ static void write_page(struct change *c, struct jsonw *w)
 
 static void write_one(struct change *c, struct stream *s, struct jsonw *w)
 {
-    struct stream_life life = {0};
+    struct stream_lifetime life = {0};
 
     jsonw_slice(w, "subject", c->subject);
     jsonw_u64(w, "seq", c->last_seq);
     if (c->n > 0) /* as it is from now on, also if it ends this very moment */
-        life = (struct stream_life){.deadline_ns = c->at[0].deadline_ns,
-                                    .infinite = c->at[0].infinite,
-                                    .pinned = c->at[0].pinned};
+        life = (struct stream_lifetime){.deadline_ns = c->at[0].deadline_ns,
+                                        .infinite = c->at[0].infinite,
+                                        .pinned = c->at[0].pinned};
     else
-        (void)!stream_life(s, c->last_seq, &life);
+        (void)!stream_lifetime(s, c->last_seq, &life);
     ttl_json_life(w, &life, jetstream_now_ns(c->call->aa->api->js));
     jsonw_bool(w, "clamped", c->clamped || (c->n > 0 && c->at[0].cut));
 }
@@ -171,7 +171,8 @@ static void changed(struct stream_op *op, const struct js_error *e, uint64_t cou
 
 /* --- one message ------------------------------------------------------------------------------ */
 
-static bool condition_met(const struct change *c, const struct stream_life *life, int64_t deadline)
+static bool condition_met(const struct change *c, const struct stream_lifetime *life,
+                          int64_t deadline)
 {
     switch (c->cond) {
     case IF_SET:
@@ -200,11 +201,11 @@ static int64_t moment_of(const struct change *c, int64_t now_ns)
 /* A page is collected in slices: a change acknowledged after a message was visited stays. */
 static void drop_outdated(struct change *c, struct stream *s)
 {
-    struct stream_life life;
+    struct stream_lifetime life;
     size_t n = 0;
 
     for (size_t i = 0; i < c->n; i++) {
-        bool stays = stream_life(s, c->at[i].seq, &life) &&
+        bool stays = stream_lifetime(s, c->at[i].seq, &life) &&
                      (c->why == STREAM_LIFE_TOUCH ? life.deadline_ns == 0
                                                   : !condition_met(c, &life, c->at[i].deadline_ns));
         if (!stays)
@@ -219,12 +220,12 @@ static void change_apply(struct change *c, struct stream *s)
     if (c->cursor != NULL)
         drop_outdated(c, s);
     c->call->sop.done = changed;
-    stream_change_lives(s, c->why, c->at, c->n, &c->call->sop);
+    stream_change_deadlines(s, c->why, c->at, c->n, &c->call->sop);
 }
 
 /* Of a message whose lifetime is known.  False: it stays as it is. */
-static bool wanted_life(struct change *c, struct stream *s, const struct stream_life *life,
-                        const struct stream_msg *m, struct stream_life_change *to)
+static bool wanted_life(struct change *c, struct stream *s, const struct stream_lifetime *life,
+                        const struct stream_msg *m, struct stream_deadline_change *to)
 {
     int64_t now = jetstream_now_ns(c->call->aa->api->js);
     struct policy_decision d;
@@ -248,11 +249,11 @@ static bool wanted_life(struct change *c, struct stream *s, const struct stream_
 /* MF_NOMEM. */
 static int add_change(struct change *c, struct stream *s, uint64_t seq, const struct stream_msg *m)
 {
-    struct stream_life_change to = {.seq = seq};
-    struct stream_life life;
+    struct stream_deadline_change to = {.seq = seq};
+    struct stream_lifetime life;
 
     c->last_seq = seq;
-    if (!stream_life(s, seq, &life)) /* it ended a moment ago */
+    if (!stream_lifetime(s, seq, &life)) /* it ended a moment ago */
         return c->cursor != NULL ? 0 : MF_NOTFOUND;
     if (!wanted_life(c, s, &life, m, &to)) {
         c->skipped++;
@@ -260,7 +261,7 @@ static int add_change(struct change *c, struct stream *s, uint64_t seq, const st
     }
     if (c->n == c->cap) {
         size_t cap = c->cap == 0 ? 1 : c->cap * 2;
-        struct stream_life_change *at = realloc(c->at, cap * sizeof *at);
+        struct stream_deadline_change *at = realloc(c->at, cap * sizeof *at);
         if (at == NULL)
             return MF_NOMEM;
         c->at = at;
@@ -382,7 +383,7 @@ static bool expected(struct change *c, uint64_t seq)
     if (!c->r.has_expect || seq == c->r.expect_seq)
         return true;
     text[proto_put_u64((uint8_t *)text, seq)] = '\0';
-    js_refuse(&e, JS_STREAM_WRONG_LAST_SEQUENCE, text);
+    js_error_set(&e, JS_STREAM_WRONG_LAST_SEQUENCE, text);
     api_reply_error(c->call, &e);
     return false;
 }
@@ -391,10 +392,10 @@ static void change_one(struct change *c, struct stream *s)
 {
     const struct ttl_target *t = &c->r.target;
     uint64_t seq = t->has_seq ? t->seq : stream_last_of(s, mf_str(t->subject));
-    struct stream_life life;
+    struct stream_lifetime life;
     int rc;
 
-    if (!stream_life(s, seq, &life)) {
+    if (!stream_lifetime(s, seq, &life)) {
         if (!c->r.has_expect || c->r.expect_seq == 0 || expected(c, 0))
             ttl_refuse(c->call, JS_NO_MESSAGE_FOUND);
         return;
@@ -448,7 +449,7 @@ static void refuse_ttl(struct api_call *call, const char *why)
 {
     struct js_error e;
 
-    js_refuse_text(&e, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s", why);
+    js_error_set_text(&e, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s", why);
     api_reply_error(call, &e);
 }
 

@@ -108,9 +108,9 @@ static void write_item(struct list *l, struct stream *s, const struct stream_msg
 {
     struct jsonw *w = &l->call->w;
     int64_t now_ns = jetstream_now_ns(l->call->aa->api->js), left_ms;
-    struct stream_life life;
+    struct stream_lifetime life;
 
-    if (!stream_life(s, m->seq, &life))
+    if (!stream_lifetime(s, m->seq, &life))
         return; /* it ended while the others were shown */
     left_ms = (life.deadline_ns - now_ns) / CLOCK_MS;
     jsonw_object(w, NULL);
@@ -208,7 +208,7 @@ static bool collect_endless(struct list *l, struct stream *s)
 
     while (steps > 0 && more) {
         uint64_t seq =
-            stream_next_endless(s, l->state == LIST_INFINITE, &l->from_seq, &steps, &more);
+            stream_next_without_deadline(s, l->state == LIST_INFINITE, &l->from_seq, &steps, &more);
         if (seq == 0)
             return !more;
         if (l->n == (size_t)l->r.limit) {

@@ -129,7 +129,7 @@ static void write_result(struct jsonw *w, const struct policy *p, const struct s
 {
     static const char *const verdicts[] = {"ok", "clamped", "rejected"};
     const struct policy_decision *d = &r->decision;
-    struct stream_life life = {.infinite = d->ttl == TTL_NEVER, .deadline_ns = r->deadline_ns};
+    struct stream_lifetime life = {.infinite = d->ttl == TTL_NEVER, .deadline_ns = r->deadline_ns};
     char ttl[POLICY_TEXT], by[POLICY_BY_TEXT];
 
     jsonw_object(w, "result");
@@ -177,7 +177,7 @@ bool ttl_policy_try(struct api_call *call, struct stream *s, const struct json_m
         api_reply_no_memory(call);
         return false;
     }
-    js_refuse_text(&e, JS_STREAM_INVALID_CONFIG, "%s", why.text);
+    js_error_set_text(&e, JS_STREAM_INVALID_CONFIG, "%s", why.text);
     api_reply_error(call, &e);
     return false;
 }

@@ -85,7 +85,7 @@ static void restore_stop(struct restore *r)
     r->stopped = true;
     backup_account(r->aa)->nrestores--;
     if (!r->complete) {
-        js_refuse(&e, JS_STREAM_RESTORE, "stopped");
+        js_error_set(&e, JS_STREAM_RESTORE, "stopped");
         restore_fail_with(r, &e);
     }
     restore_unreserve(r);
@@ -281,17 +281,17 @@ static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(st
 static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
 {
     struct js_error late;
-    int rc = stream_config_allowed(aa, c, CONFIG_RESTORE, e);
-    int refused = js_refuse(&late, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+    int rc = limits_config_allowed(aa, c, CONFIG_RESTORE, e);
+    int refused = js_error_set(&late, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     bool replicas = rc == refused && e->err_code == late.err_code;
     struct stream *s = catalog_find(aa->ja->catalog, mf_str(c->name));
 
     if (rc == 0 || replicas)
-        rc = stream_limits_allow(aa, c, s == NULL ? NULL : stream_config(s), e);
+        rc = limits_allow(aa, c, s == NULL ? NULL : stream_config(s), e);
     if (rc == 0)
         rc = restore_name_free(aa, c->name, e);
     if (rc == 0 && replicas)
-        rc = js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+        rc = js_error_set(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     return rc;
 }
 
@@ -338,9 +338,9 @@ static int take_config(struct restore *r, struct stream_config *from, struct js_
     if (from->name == NULL || *from->name == '\0')
         from->name = r->name;
     if (strcmp(from->name, r->name) != 0)
-        return js_refuse(e, JS_STREAM_MISMATCH);
+        return js_error_set(e, JS_STREAM_MISMATCH);
     if (strpbrk(r->name, "\\/") != NULL)
-        return js_refuse(e, JS_STREAM_NAME_CONTAINS_PATH_SEPARATORS);
+        return js_error_set(e, JS_STREAM_NAME_CONTAINS_PATH_SEPARATORS);
     stream_config_fini(&r->cfg);
     if (stream_config_copy(&r->cfg, from) != 0) {
         stream_config_init(&r->cfg);
@@ -377,7 +377,7 @@ void restore_handle(struct api_call *call)
     int rc;
 
     if (api_body_empty(call->body)) {
-        js_refuse(&e, JS_BAD_REQUEST);
+        js_error_set(&e, JS_BAD_REQUEST);
         api_reply_error(call, &e);
         return;
     }

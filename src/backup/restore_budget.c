@@ -58,7 +58,7 @@ static bool no_room(struct restore *r)
 {
     struct js_error e;
 
-    js_refuse(&e, in_memory(r) ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
+    js_error_set(&e, in_memory(r) ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
     restore_fail_with(r, &e);
     return false;
 }
@@ -70,7 +70,7 @@ int restore_reserve(struct restore *r, struct js_error *e)
     int64_t room = free_bytes(r);
 
     if (backup_account(r->aa)->nrestores >= RESTORES_MAX)
-        return js_refuse(e, JS_STREAM_RESTORE, "too many restores are under way");
+        return js_error_set(e, JS_STREAM_RESTORE, "too many restores are under way");
     if (stream_max > 0 && room > stream_max)
         room = stream_max;
     r->allow = (uint64_t)room + BESIDE;
@@ -118,7 +118,7 @@ int restore_allowed(struct restore *r, struct js_error *e)
         c.max_bytes = bytes;
     r->promised = 0;
     r->aa->creating -= r->counted;
-    rc = stream_limits_allow(r->aa, &c, NULL, e);
+    rc = limits_allow(r->aa, &c, NULL, e);
     r->aa->creating += r->counted;
     r->promised = promised;
     return rc;

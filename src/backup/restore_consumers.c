@@ -128,11 +128,11 @@ static void make(struct restore_consumer *x, struct consumers *g)
     int rc;
 
     if (consumers_find(g, mf_str(x->name)) != NULL)
-        rc = js_refuse(&e, JS_CONSUMER_ALREADY_EXISTS);
+        rc = js_error_set(&e, JS_CONSUMER_ALREADY_EXISTS);
     else
-        rc = consumer_restore_allowed(r->aa, g, &r->cfg, &x->b.config, &e);
+        rc = limits_consumer_allowed(r->aa, g, &r->cfg, &x->b.config, &e);
     if (rc == MF_NOMEM)
-        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+        js_error_set(&e, JS_INSUFFICIENT_RESOURCES);
     if (rc != 0) {
         cannot_add(r, x->name, &e);
         drop(x);

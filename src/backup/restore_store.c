@@ -118,7 +118,7 @@ void restore_fail(struct restore *r, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    js_refuse(&e, JS_STREAM_RESTORE, text);
+    js_error_set(&e, JS_STREAM_RESTORE, text);
     restore_fail_with(r, &e);
 }
 
@@ -169,9 +169,9 @@ int restore_name_free(struct api_account *aa, const char *name, struct js_error 
     const char *offline = catalog_offline(aa->ja->catalog, mf_str(name));
 
     if (offline != NULL) /* it cannot be served, but it is there */
-        return js_refuse(e, JS_STREAM_OFFLINE_REASON, offline);
+        return js_error_set(e, JS_STREAM_OFFLINE_REASON, offline);
     if (catalog_find(aa->ja->catalog, mf_str(name)) != NULL)
-        return js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
+        return js_error_set(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
     return 0;
 }
 
@@ -194,7 +194,7 @@ static bool no_overlap(struct restore *r)
     if (rc == 0)
         return true;
     if (rc == MF_NOMEM) {
-        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+        js_error_set(&e, JS_INSUFFICIENT_RESOURCES);
         restore_fail_with(r, &e);
         return false;
     }
@@ -222,7 +222,7 @@ static int make(struct restore *r)
     if (!still_free(r) || !no_overlap(r))
         return MF_DENIED;
     if (open_config(&c, &r->cfg) != 0) {
-        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+        js_error_set(&e, JS_INSUFFICIENT_RESOURCES);
         restore_fail_with(r, &e);
         return MF_DENIED;
     }

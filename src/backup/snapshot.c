@@ -144,7 +144,7 @@ void snapshots_stop(struct api_account *aa)
 static void write_msg(struct snapshot *n, struct stream *s, const struct stream_msg *m)
 {
     struct mf_buf room = MF_BUF_INIT;
-    bool other = stream_way_out(s, m, &room);
+    bool other = stream_export_header(s, m, &room);
 
     n->raw.failed = n->raw.failed || mf_buf_failed(&room);
     archive_add(&n->raw, &(struct archive_entry){.name = m->subject,
@@ -341,7 +341,7 @@ static bool has_interest(struct snapshot *n)
     struct router *r = account_router(n->aa->ja->account);
     bool heard = n->exact ? has_exact(n) : router_has_interest(r, mf_str(n->deliver));
 
-    return heard || router_starved(r);
+    return heard || router_search_failed(r);
 }
 
 static void no_interest(struct snapshot *n)
@@ -538,7 +538,7 @@ void snapshot_handle(struct api_call *call)
     struct js_error e;
 
     if (api_body_empty(call->body)) {
-        js_refuse(&e, JS_BAD_REQUEST);
+        js_error_set(&e, JS_BAD_REQUEST);
         api_reply_error(call, &e);
         return;
     }
@@ -548,10 +548,10 @@ void snapshot_handle(struct api_call *call)
     if (!api_call_read(call, &req_type, &req))
         return;
     if (req.deliver == NULL || !subject_valid_literal(mf_str(req.deliver))) {
-        js_refuse(&e, JS_SNAPSHOT_DELIVER_SUBJECT_INVALID);
+        js_error_set(&e, JS_SNAPSHOT_DELIVER_SUBJECT_INVALID);
         api_reply_error(call, &e);
     } else if (backup_account(call->aa)->nsnapshots >= SNAPSHOTS_MAX) {
-        js_refuse(&e, JS_STREAM_SNAPSHOT, "too many snapshots are under way");
+        js_error_set(&e, JS_STREAM_SNAPSHOT, "too many snapshots are under way");
         api_reply_error(call, &e);
     } else {
         snapshot_start(call, s, &req);

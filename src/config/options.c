@@ -148,7 +148,7 @@ static void read_tags(struct opt *c, const struct conf_value *v, void *out)
     if (!opt_is_few(c, v) || !opt_strings(c, v, &given))
         return;
     for (size_t i = 0; i < given.n; i++) {
-        char *tag = text_lower(c->a, given.items[i] + strspn(given.items[i], " \t"));
+        char *tag = opt_text_lower(c->a, given.items[i] + strspn(given.items[i], " \t"));
         bool known = tag == NULL;
         for (size_t n = known ? 0 : strlen(tag); n > 0 && strchr(" \t", tag[n - 1]) != NULL; n--)
             tag[n - 1] = '\0';
@@ -200,7 +200,7 @@ static void read_default_js_domain(struct opt *c, const struct conf_value *v, vo
 static void read_top_mappings(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
-    read_mappings(c, v, &o->mappings, &o->nmappings);
+    opt_read_mappings(c, v, &o->mappings, &o->nmappings);
 }
 
 static void read_store_dir(struct opt *c, const struct conf_value *v, void *options)
@@ -299,34 +299,35 @@ static const struct opt_field top_fields[] = {
     {"prof_port", OPT_FN, OPT_DROP, read_inactive_port, 0, 0},
     {"prof_block_rate", OPT_FN, OPT_DROP, read_inactive_int, 0, 0},
 
-    {"authorization", OPT_FN, 0, read_authorization, 0, 0},
-    {"accounts", OPT_FN, 0, read_accounts, 0, 0},
+    {"authorization", OPT_FN, 0, opt_read_authorization, 0, 0},
+    {"accounts", OPT_FN, 0, opt_read_accounts, 0, 0},
     {"no_auth_user", OPT_STRING, AT(no_auth_user), NULL, 0, 0},
     {"system_account system", OPT_STRING, AT(system_account), NULL, 0, 0},
     {"no_system_account no_system no_sys_acc", OPT_BOOL, AT(no_system_account), NULL, 0, 0},
     {"mappings maps", OPT_FN, 0, read_top_mappings, 0, 0},
-    {"tls", OPT_FN, AT(tls), read_tls, 0, 0},
+    {"tls", OPT_FN, AT(tls), opt_read_tls, 0, 0},
     {"allow_non_tls", OPT_BOOL, AT(allow_non_tls), NULL, 0, 0},
-    {"websocket ws", OPT_FN, AT(websocket), read_websocket, 0, 0},
-    {"jetstream", OPT_FN, 0, read_jetstream, 0, 0},
+    {"websocket ws", OPT_FN, AT(websocket), opt_read_websocket, 0, 0},
+    {"jetstream", OPT_FN, 0, opt_read_jetstream, 0, 0},
     {"store_dir storedir", OPT_FN, 0, read_store_dir, 0, 0},
     {"default_js_domain", OPT_FN, 0, read_default_js_domain, 0, 0},
     {"ttl", OPT_FN, AT(ttl), opt_read_ttl, 0, 0},
 
-    {"leafnodes leaf", OPT_FN, 0, read_leafnodes, 0, 0},
-    {"cluster", OPT_FN, 0, read_cluster, 0, 0},
-    {"gateway", OPT_FN, 0, read_gateway, 0, 0},
-    {"mqtt", OPT_FN, 0, read_mqtt, 0, 0},
-    {"operator operators roots root root_operators root_operator", OPT_FN, 0, read_operator, 0, 0},
-    {"resolver account_resolver accounts_resolver", OPT_FN, 0, read_resolver, 0, 0},
-    {"resolver_tls", OPT_FN, 0, read_resolver_tls, 0, 0},
-    {"resolver_preload", OPT_FN, 0, read_resolver_preload, 0, 0},
-    {"resolver_pinned_accounts", OPT_FN, 0, read_resolver_pinned, 0, 0},
-    {"trusted_keys trusted", OPT_FN, 0, read_trusted_keys, 0, 0},
+    {"leafnodes leaf", OPT_FN, 0, opt_read_leafnodes, 0, 0},
+    {"cluster", OPT_FN, 0, opt_read_cluster, 0, 0},
+    {"gateway", OPT_FN, 0, opt_read_gateway, 0, 0},
+    {"mqtt", OPT_FN, 0, opt_read_mqtt, 0, 0},
+    {"operator operators roots root root_operators root_operator", OPT_FN, 0, opt_read_operator, 0,
+     0},
+    {"resolver account_resolver accounts_resolver", OPT_FN, 0, opt_read_resolver, 0, 0},
+    {"resolver_tls", OPT_FN, 0, opt_read_resolver_tls, 0, 0},
+    {"resolver_preload", OPT_FN, 0, opt_read_resolver_preload, 0, 0},
+    {"resolver_pinned_accounts", OPT_FN, 0, opt_read_resolver_pinned, 0, 0},
+    {"trusted_keys trusted", OPT_FN, 0, opt_read_trusted_keys, 0, 0},
     {"default_sentinel", OPT_FN, 0, read_default_sentinel, 0, 0},
-    {"proxies", OPT_FN, 0, read_proxies, 0, 0},
-    {"ocsp", OPT_FN, 0, read_ocsp, 0, 0},
-    {"ocsp_cache", OPT_FN, 0, read_ocsp_cache, 0, 0},
+    {"proxies", OPT_FN, 0, opt_read_proxies, 0, 0},
+    {"ocsp", OPT_FN, 0, opt_read_ocsp, 0, 0},
+    {"ocsp_cache", OPT_FN, 0, opt_read_ocsp_cache, 0, 0},
     {"feature_flags", OPT_FN, 0, read_feature_flags, 0, 0},
 };
 

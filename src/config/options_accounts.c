@@ -149,7 +149,7 @@ static void read_mapping(struct opt *c, const struct conf_value *v, struct optio
         read_dest(c, v, m);
     }
     for (size_t i = 0; i < m->ndests; i++) {
-        const char *bad = text_mapping_error(c->a, m->source, m->dests[i].subject);
+        const char *bad = opt_text_mapping_error(c->a, m->source, m->dests[i].subject);
         if (bad != NULL)
             opt_error(c, v, "Error adding mapping for \"%s\" to \"%s\" : %s", m->source,
                       m->dests[i].subject, bad);
@@ -157,8 +157,8 @@ static void read_mapping(struct opt *c, const struct conf_value *v, struct optio
     check_weights(c, v, m);
 }
 
-void read_mappings(struct opt *c, const struct conf_value *v, struct options_mapping **out,
-                   size_t *n)
+void opt_read_mappings(struct opt *c, const struct conf_value *v, struct options_mapping **out,
+                       size_t *n)
 {
     if (!opt_is_map(c, v, "mappings to be a map of subjects"))
         return;
@@ -166,7 +166,7 @@ void read_mappings(struct opt *c, const struct conf_value *v, struct options_map
         struct options_mapping m = {.source = arena_str(c->a, v->items[i]->key)};
         if (m.source == NULL)
             return;
-        if (!text_subject_valid(m.source)) {
+        if (!opt_text_subject_valid(m.source)) {
             opt_error(c, v->items[i], "Subject \"%s\" is not a valid subject", m.source);
             continue;
         }
@@ -184,13 +184,13 @@ void read_mappings(struct opt *c, const struct conf_value *v, struct options_map
 static void read_account_mappings(struct opt *c, const struct conf_value *v, void *account)
 {
     struct options_account *a = account;
-    read_mappings(c, v, &a->mappings, &a->nmappings);
+    opt_read_mappings(c, v, &a->mappings, &a->nmappings);
 }
 
 static void read_account_nkey(struct opt *c, const struct conf_value *v, void *account)
 {
     struct options_account *a = account;
-    if (v->type != CONF_STRING || !text_nkey_valid(v->u.s, 'A'))
+    if (v->type != CONF_STRING || !opt_text_nkey_valid(v->u.s, 'A'))
         opt_error(c, v, "Not a valid public nkey for an account");
     else
         opt_string(c, v, &a->nkey);
@@ -199,14 +199,14 @@ static void read_account_nkey(struct opt *c, const struct conf_value *v, void *a
 static void read_account_users(struct opt *c, const struct conf_value *v, void *account)
 {
     struct options_account *a = account;
-    read_users(c, v, &a->users, &a->nusers);
+    opt_read_users(c, v, &a->users, &a->nusers);
     for (size_t i = 0; i < a->nusers; i++)
         a->users[i].account = a->name;
 }
 
 static void read_account_permissions(struct opt *c, const struct conf_value *v, void *account)
 {
-    ((struct options_account *)account)->default_permissions = read_permissions(c, v);
+    ((struct options_account *)account)->default_permissions = opt_read_permissions(c, v);
 }
 
 static void read_max_leafnodes(struct opt *c, const struct conf_value *v, void *account)
@@ -243,7 +243,7 @@ static void read_trace_dest(struct opt *c, const struct conf_value *v, void *des
     char **out = dest;
     if (v->type != CONF_STRING)
         opt_error(c, v, "Field \"%s\" should be a string, got %s", v->key, conf_type_name(v->type));
-    else if (!text_subject_literal(v->u.s))
+    else if (!opt_text_subject_literal(v->u.s))
         opt_error(c, v, "Trace destination \"%s\" is not valid", v->u.s);
     else
         opt_string(c, v, out);
@@ -284,8 +284,8 @@ static const struct opt_field account_fields[] = {
     {"nkey", OPT_FN, 0, read_account_nkey, 0, 0},
     {"users", OPT_FN, 0, read_account_users, 0, 0},
     {"default_permissions", OPT_FN, 0, read_account_permissions, 0, 0},
-    {"exports", OPT_FN, 0, read_exports, 0, 0},
-    {"imports", OPT_FN, 0, read_imports, 0, 0},
+    {"exports", OPT_FN, 0, opt_read_exports, 0, 0},
+    {"imports", OPT_FN, 0, opt_read_imports, 0, 0},
     {"jetstream", OPT_FN, ACCOUNT(js), read_account_jetstream, 0, 0},
     {"mappings maps", OPT_FN, 0, read_account_mappings, 0, 0},
     {"limits", OPT_FN, 0, read_limits, 0, 0},
@@ -330,7 +330,7 @@ static void read_account_names(struct opt *c, const struct conf_value *v)
     }
 }
 
-void read_accounts(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_accounts(struct opt *c, const struct conf_value *v, void *options)
 {
     (void)options;
     if (v->type == CONF_ARRAY) {
@@ -351,6 +351,6 @@ void read_accounts(struct opt *c, const struct conf_value *v, void *options)
         if (a == NULL)
             continue;
         opt_map(c, m, OPT_BLOCK(account_fields), a);
-        apply_default_permissions(a->users, a->nusers, a->default_permissions);
+        opt_apply_default_permissions(a->users, a->nusers, a->default_permissions);
     }
 }

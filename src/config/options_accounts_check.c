@@ -189,7 +189,7 @@ static bool import_authorized(const struct options_account *exporter,
             continue;
         if (strcmp(x->subject, m->subject) == 0)
             return export_approves(x, importer, m->subject, true);
-        if (text_subject_covers(x->subject, m->subject))
+        if (opt_text_subject_covers(x->subject, m->subject))
             covered = covered || export_approves(x, importer, m->subject, false);
     }
     return covered;
@@ -214,7 +214,7 @@ static bool on_the_way(const struct walk *w, const struct options_account *a)
 static bool exports_stream(const struct options_account *a, const char *subject)
 {
     for (size_t i = 0; i < a->nexports; i++)
-        if (!a->exports[i].service && text_subject_covers(a->exports[i].subject, subject))
+        if (!a->exports[i].service && opt_text_subject_covers(a->exports[i].subject, subject))
             return true;
     return false;
 }
@@ -241,7 +241,8 @@ static bool comes_back(struct directory *d, const struct walk *w, const char *su
         if (on_the_way(w, from))
             return true;
         struct walk next = {w, from, w->depth + 1};
-        if (comes_back(d, &next, text_subject_covers(subject, local) ? local : subject, service))
+        if (comes_back(d, &next, opt_text_subject_covers(subject, local) ? local : subject,
+                       service))
             return true;
     }
     return false;
@@ -258,14 +259,14 @@ static const char *import_error(struct directory *d, const struct options_accoun
     d->asked = m;
     if (!import_authorized(exporter, m, a->name))
         return m->service ? "service import not authorized" : "stream import not authorized";
-    if (m->to != NULL && !text_subject_valid(m->to))
+    if (m->to != NULL && !opt_text_subject_valid(m->to))
         return "invalid subject";
     if (comes_back(d, &next, local, m->service) ||
         (!m->service && comes_back(d, &next, m->subject, false)))
         return "import forms a cycle";
-    if (m->to == NULL || strcmp(m->to, m->subject) == 0 || text_subject_literal(m->subject))
+    if (m->to == NULL || strcmp(m->to, m->subject) == 0 || opt_text_subject_literal(m->subject))
         return NULL;
-    return text_import_error(d->c->a, m);
+    return opt_text_import_error(d->c->a, m);
 }
 
 static void check_import(struct directory *d, const struct options_account *a, size_t i)
@@ -287,7 +288,7 @@ static void check_import(struct directory *d, const struct options_account *a, s
         opt_error(d->c, &at, "Error adding %s import \"%s\": %s", kind, m->subject, bad);
 }
 
-void check_accounts(struct opt *c)
+void opt_check_accounts(struct opt *c)
 {
     struct directory d;
     size_t before = c->nerrors;

@@ -12,20 +12,21 @@
 static bool check_subject(struct opt *c, const struct conf_value *at, const char *s, bool queues)
 {
     char subject[512], queue[512], more;
-    if (text_subject_valid(s))
+    if (opt_text_subject_valid(s))
         return true;
     if (!queues || strlen(s) > 500 || sscanf(s, " %511s %511s %c", subject, queue, &more) != 2)
         opt_error(c, at, "subject \"%.200s\" is not a valid subject", s);
-    else if (!text_subject_valid(subject))
+    else if (!opt_text_subject_valid(subject))
         opt_error(c, at, "subject \"%.200s\" is not a valid subject", subject);
-    else if (!text_subject_valid(queue))
+    else if (!opt_text_subject_valid(queue))
         opt_error(c, at, "queue \"%.200s\" is not a valid queue", queue);
     else
         return true;
     return false;
 }
 
-bool read_subjects(struct opt *c, const struct conf_value *v, bool queues, struct options_list *out)
+bool opt_read_subjects(struct opt *c, const struct conf_value *v, bool queues,
+                       struct options_list *out)
 {
     size_t before = c->nerrors;
     if (v->type == CONF_STRING) {
@@ -52,7 +53,7 @@ static void read_allow(struct opt *c, const struct conf_value *v, void *target, 
 {
     struct options_permission *p = target;
     p->allow = (struct options_list){NULL, 0};
-    p->allow_set = read_subjects(c, v, queues, &p->allow);
+    p->allow_set = opt_read_subjects(c, v, queues, &p->allow);
 }
 static void read_pub_allow(struct opt *c, const struct conf_value *v, void *p)
 {
@@ -64,11 +65,11 @@ static void read_sub_allow(struct opt *c, const struct conf_value *v, void *p)
 }
 static void read_pub_deny(struct opt *c, const struct conf_value *v, void *p)
 {
-    read_subjects(c, v, false, &((struct options_permission *)p)->deny);
+    opt_read_subjects(c, v, false, &((struct options_permission *)p)->deny);
 }
 static void read_sub_deny(struct opt *c, const struct conf_value *v, void *p)
 {
-    read_subjects(c, v, true, &((struct options_permission *)p)->deny);
+    opt_read_subjects(c, v, true, &((struct options_permission *)p)->deny);
 }
 
 static const struct opt_field pub_fields[] = {
@@ -142,7 +143,7 @@ static const struct opt_field permission_fields[] = {
     {"allow_responses publish_allow_responses", OPT_FN, 0, read_responses, 0, 0},
 };
 
-struct options_permissions *read_permissions(struct opt *c, const struct conf_value *v)
+struct options_permissions *opt_read_permissions(struct opt *c, const struct conf_value *v)
 {
     if (!opt_is_map(c, v, "permissions to be a map/struct"))
         return NULL;
@@ -157,7 +158,8 @@ struct options_permissions *read_permissions(struct opt *c, const struct conf_va
     return p;
 }
 
-void apply_default_permissions(struct options_user *users, size_t n, struct options_permissions *p)
+void opt_apply_default_permissions(struct options_user *users, size_t n,
+                                   struct options_permissions *p)
 {
     for (size_t i = 0; p != NULL && i < n; i++)
         if (users[i].permissions == NULL)
@@ -168,7 +170,7 @@ void apply_default_permissions(struct options_user *users, size_t n, struct opti
 
 static void read_user_permissions(struct opt *c, const struct conf_value *v, void *user)
 {
-    ((struct options_user *)user)->permissions = read_permissions(c, v);
+    ((struct options_user *)user)->permissions = opt_read_permissions(c, v);
 }
 
 static void read_connection_types(struct opt *c, const struct conf_value *v, void *user)
@@ -217,7 +219,7 @@ static bool check_user(struct opt *c, const struct conf_value *at, struct option
         u->nkey = NULL;
     if (u->nkey == NULL && u->user == NULL)
         opt_error(c, at, "User entry requires a user");
-    else if (u->nkey != NULL && !text_nkey_valid(u->nkey, 'U'))
+    else if (u->nkey != NULL && !opt_text_nkey_valid(u->nkey, 'U'))
         opt_error(c, at, "Not a valid public nkey for a user");
     else if (u->nkey != NULL && (u->user != NULL || u->password != NULL))
         opt_error(c, at, "Nkey users do not take usernames or passwords");
@@ -226,7 +228,8 @@ static bool check_user(struct opt *c, const struct conf_value *at, struct option
     return false;
 }
 
-void read_users(struct opt *c, const struct conf_value *v, struct options_user **users, size_t *n)
+void opt_read_users(struct opt *c, const struct conf_value *v, struct options_user **users,
+                    size_t *n)
 {
     if (!opt_is_array(c, v, "users field to be an array"))
         return;
@@ -266,17 +269,17 @@ static void read_auth_users(struct opt *c, const struct conf_value *v, void *aut
 {
     struct options_auth *a = auth;
     a->users_set = true;
-    read_users(c, v, &a->users, &a->nusers);
+    opt_read_users(c, v, &a->users, &a->nusers);
 }
 
 static void read_auth_default_permissions(struct opt *c, const struct conf_value *v, void *auth)
 {
-    ((struct options_auth *)auth)->default_permissions = read_permissions(c, v);
+    ((struct options_auth *)auth)->default_permissions = opt_read_permissions(c, v);
 }
 
 static void read_callout(struct opt *c, const struct conf_value *v, void *auth)
 {
-    read_auth_callout(c, v, auth);
+    opt_read_auth_callout(c, v, auth);
 }
 
 #define AUTH(member) offsetof(struct options_auth, member)
@@ -292,13 +295,13 @@ static const struct opt_field auth_fields[] = {
     {"proxy_required", OPT_FN, AUTH(proxy_required), read_proxy_required, 0, 0},
 };
 
-void read_auth_block(struct opt *c, const struct conf_value *v, struct options_auth *a)
+void opt_read_auth_block(struct opt *c, const struct conf_value *v, struct options_auth *a)
 {
     if (!opt_is_map(c, v, "authorization to be a map"))
         return;
     a->set = true;
     opt_map(c, v, OPT_BLOCK(auth_fields), a);
-    apply_default_permissions(a->users, a->nusers, a->default_permissions);
+    opt_apply_default_permissions(a->users, a->nusers, a->default_permissions);
 }
 
 static bool is_text(const char *s)
@@ -306,10 +309,10 @@ static bool is_text(const char *s)
     return s != NULL && s[0] != '\0';
 }
 
-void read_authorization(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_authorization(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_auth *a = &((struct options *)options)->auth;
-    read_auth_block(c, v, a);
+    opt_read_auth_block(c, v, a);
     if ((is_text(a->user) || is_text(a->password)) && is_text(a->token))
         opt_error(c, v, "Cannot have a user/pass and token");
     else if (a->users_set && is_text(a->user))
@@ -325,7 +328,7 @@ static const struct opt_field simple_fields[] = {
     {"timeout", OPT_FN, 0, read_auth_timeout, 0, 0},
 };
 
-void read_simple_auth(struct opt *c, const struct conf_value *v, void *auth)
+void opt_read_simple_auth(struct opt *c, const struct conf_value *v, void *auth)
 {
     struct options_auth *a = auth;
     if (!opt_is_map(c, v, "authorization to be a map"))
@@ -371,7 +374,7 @@ static void read_leaf_users(struct opt *c, const struct conf_value *v, void *aut
 static void read_leaf_nkey(struct opt *c, const struct conf_value *v, void *auth)
 {
     struct options_auth *a = auth;
-    if (opt_string(c, v, &a->nkey) && !text_nkey_valid(a->nkey, 'U'))
+    if (opt_string(c, v, &a->nkey) && !opt_text_nkey_valid(a->nkey, 'U'))
         opt_error(c, v, "Not a valid public nkey for leafnode authorization");
 }
 
@@ -385,7 +388,7 @@ static const struct opt_field leaf_auth_fields[] = {
     {"proxy_required", OPT_FN, AUTH(proxy_required), read_proxy_required, 0, 0},
 };
 
-void read_leaf_auth(struct opt *c, const struct conf_value *v, void *auth)
+void opt_read_leaf_auth(struct opt *c, const struct conf_value *v, void *auth)
 {
     struct options_auth *a = auth;
     if (!opt_is_map(c, v, "authorization to be a map"))

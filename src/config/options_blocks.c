@@ -6,7 +6,7 @@
 
 /* --- shared ----------------------------------------------------------------------------------- */
 
-void read_block_listen(struct opt *c, const struct conf_value *v, void *block)
+void opt_read_block_listen(struct opt *c, const struct conf_value *v, void *block)
 {
     struct options_block *b = block;
     char *host = NULL;
@@ -22,21 +22,21 @@ static void read_name(struct opt *c, const struct conf_value *v, void *block)
                   b == &c->o->cluster ? "cluster" : "gateway");
 }
 
-void read_unused_tls(struct opt *c, const struct conf_value *v, void *block)
+void opt_read_unused_tls(struct opt *c, const struct conf_value *v, void *block)
 {
     struct options_tls tls;
     (void)block;
-    read_tls(c, v, &tls);
+    opt_read_tls(c, v, &tls);
 }
 
 static void read_unused_tls_route(struct opt *c, const struct conf_value *v, void *block)
 {
     struct options_tls tls;
     (void)block;
-    read_tls_route(c, v, &tls);
+    opt_read_tls_route(c, v, &tls);
 }
 
-void read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *block)
+void opt_read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *block)
 {
     (void)block;
     if (!opt_is_word(v, "default") && !opt_is_word(v, "close") && !opt_is_word(v, "retry"))
@@ -44,14 +44,15 @@ void read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *
 }
 
 /* One URL; a secret in it is removed. */
-bool read_url(struct opt *c, const struct conf_value *v, const char *what, struct options_list *out)
+bool opt_read_url(struct opt *c, const struct conf_value *v, const char *what,
+                  struct options_list *out)
 {
     char *safe;
     if (v->type != CONF_STRING) {
         opt_error(c, v, "expected a %s url as a string, got %s", what, conf_type_name(v->type));
         return false;
     }
-    safe = text_url_redacted(c->a, v->u.s);
+    safe = opt_text_url_redacted(c->a, v->u.s);
     if (safe == NULL) {
         opt_error(c, v, "error parsing %s url: expected scheme://host:port", what);
         return false;
@@ -60,8 +61,8 @@ bool read_url(struct opt *c, const struct conf_value *v, const char *what, struc
     return true;
 }
 
-void read_urls(struct opt *c, const struct conf_value *v, const char *what,
-               struct options_list *out)
+void opt_read_urls(struct opt *c, const struct conf_value *v, const char *what,
+                   struct options_list *out)
 {
     if (!opt_is_array(c, v, "an array of urls") || !opt_is_few(c, v))
         return;
@@ -73,7 +74,7 @@ void read_urls(struct opt *c, const struct conf_value *v, const char *what,
         if (again)
             opt_deprecated(c, v->items[i], "Duplicate %s entry detected", what);
         else
-            read_url(c, v->items[i], what, out);
+            opt_read_url(c, v->items[i], what, out);
     }
 }
 
@@ -92,7 +93,7 @@ static const struct opt_field compression_fields[] = {
     {"rtt_thresholds thresholds rtts rtt", OPT_FN, OPT_DROP, read_thresholds, 0, 0},
 };
 
-void read_compression(struct opt *c, const struct conf_value *v, void *block)
+void opt_read_compression(struct opt *c, const struct conf_value *v, void *block)
 {
     static const char *const modes[] = {
         "on",      "enabled", "true",      "not supported", "not_supported", "disabled",
@@ -129,7 +130,7 @@ static void check_cluster_subjects(struct opt *c, const struct conf_value *v,
     static const char *const names[] = {"cluster export allow", "cluster export deny"};
     for (size_t k = 0; k < MF_COUNT(lists); k++)
         for (size_t i = 0; i < lists[k]->n; i++)
-            if (!text_subject_valid(lists[k]->items[i]))
+            if (!opt_text_subject_valid(lists[k]->items[i]))
                 opt_error(c, v, "%s: subject \"%s\" is not a valid subject", names[k],
                           lists[k]->items[i]);
 }
@@ -138,7 +139,7 @@ static void check_single_auth(struct opt *c, const struct conf_value *v, const c
 {
     struct options_auth auth = {0};
     bool callout = c->o->impl->callout;
-    read_auth_block(c, v, &auth);
+    opt_read_auth_block(c, v, &auth);
     if (auth.users_set)
         opt_error(c, v, "%s authorization does not allow multiple users", what);
     else if (auth.token != NULL && auth.token[0] != '\0')
@@ -170,14 +171,14 @@ static void read_gateway_auth(struct opt *c, const struct conf_value *v, void *b
 static void read_routes(struct opt *c, const struct conf_value *v, void *block)
 {
     struct options_block *b = block;
-    read_urls(c, v, "route", &b->remotes);
+    opt_read_urls(c, v, "route", &b->remotes);
     b->nremotes = b->remotes.n;
 }
 
 static void read_cluster_permissions(struct opt *c, const struct conf_value *v, void *block)
 {
     (void)block;
-    struct options_permissions *p = read_permissions(c, v);
+    struct options_permissions *p = opt_read_permissions(c, v);
     if (p != NULL && p->responses_set)
         opt_error(c, v, "Cluster permissions do not support dynamic responses");
     else if (p != NULL)
@@ -214,7 +215,7 @@ static void read_cluster_ping(struct opt *c, const struct conf_value *v, void *b
 
 static const struct opt_field cluster_fields[] = {
     {"name", OPT_FN, 0, read_name, 0, 0},
-    {"listen", OPT_FN, 0, read_block_listen, 0, 0},
+    {"listen", OPT_FN, 0, opt_read_block_listen, 0, 0},
     {"port", OPT_PORT, BLOCK(port), NULL, 0, 0},
     {"host net", OPT_STRING, BLOCK(host), NULL, 0, 0},
     {"authorization", OPT_FN, 0, read_cluster_auth, 0, 0},
@@ -227,11 +228,11 @@ static const struct opt_field cluster_fields[] = {
     {"permissions", OPT_FN, 0, read_cluster_permissions, 0, 0},
     {"pool_size", OPT_FN, 0, read_pool_size, 0, 0},
     {"accounts", OPT_FN, 0, read_pinned_accounts, 0, 0},
-    {"compression", OPT_FN, 0, read_compression, 0, 0},
+    {"compression", OPT_FN, 0, opt_read_compression, 0, 0},
     {"ping_interval", OPT_FN, 0, read_cluster_ping, 0, 0},
     {"ping_max", OPT_INT, OPT_DROP, NULL, 0, 0},
     {"write_deadline", OPT_DURATION, OPT_DROP, NULL, 0, 0},
-    {"write_timeout", OPT_FN, 0, read_unused_write_timeout, 0, 0},
+    {"write_timeout", OPT_FN, 0, opt_read_unused_write_timeout, 0, 0},
 };
 
 void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_block *b)
@@ -241,7 +242,7 @@ void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_
     opt_inactive(c, v, v->key);
 }
 
-void read_cluster(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_cluster(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_block *b = &((struct options *)options)->cluster;
     if (!opt_is_map(c, v, "map to define cluster"))
@@ -255,14 +256,14 @@ void read_cluster(struct opt *c, const struct conf_value *v, void *options)
 static void read_gateway_url(struct opt *c, const struct conf_value *v, void *remote)
 {
     struct gateway_remote *g = remote;
-    g->nurls += read_url(c, v, "gateway", &c->o->gateway.remotes);
+    g->nurls += opt_read_url(c, v, "gateway", &c->o->gateway.remotes);
 }
 
 static void read_gateway_urls(struct opt *c, const struct conf_value *v, void *remote)
 {
     struct gateway_remote *g = remote;
     size_t before = c->o->gateway.remotes.n;
-    read_urls(c, v, "gateway", &c->o->gateway.remotes);
+    opt_read_urls(c, v, "gateway", &c->o->gateway.remotes);
     g->nurls += c->o->gateway.remotes.n - before;
 }
 
@@ -294,7 +295,7 @@ static void read_gateways(struct opt *c, const struct conf_value *v, void *block
 
 static const struct opt_field gateway_fields[] = {
     {"name", OPT_FN, 0, read_name, 0, 0},
-    {"listen", OPT_FN, 0, read_block_listen, 0, 0},
+    {"listen", OPT_FN, 0, opt_read_block_listen, 0, 0},
     {"port", OPT_PORT, BLOCK(port), NULL, 0, 0},
     {"host net", OPT_STRING, BLOCK(host), NULL, 0, 0},
     {"authorization", OPT_FN, 0, read_gateway_auth, 0, 0},
@@ -305,10 +306,10 @@ static const struct opt_field gateway_fields[] = {
     {"gateways", OPT_FN, 0, read_gateways, 0, 0},
     {"reject_unknown reject_unknown_cluster", OPT_BOOL, OPT_DROP, NULL, 0, 0},
     {"write_deadline", OPT_DURATION, OPT_DROP, NULL, 0, 0},
-    {"write_timeout", OPT_FN, 0, read_unused_write_timeout, 0, 0},
+    {"write_timeout", OPT_FN, 0, opt_read_unused_write_timeout, 0, 0},
 };
 
-void read_gateway(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_gateway(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_block *b = &((struct options *)options)->gateway;
     if (!opt_is_map(c, v, "gateway to be a map"))
@@ -322,7 +323,7 @@ void read_gateway(struct opt *c, const struct conf_value *v, void *options)
 static void read_mqtt_auth(struct opt *c, const struct conf_value *v, void *block)
 {
     (void)block;
-    read_simple_auth(c, v, &c->o->impl->mqtt_auth);
+    opt_read_simple_auth(c, v, &c->o->impl->mqtt_auth);
 }
 
 static void read_mqtt_no_auth_user(struct opt *c, const struct conf_value *v, void *block)
@@ -349,10 +350,10 @@ static void read_consumer_replicas(struct opt *c, const struct conf_value *v, vo
 }
 
 static const struct opt_field mqtt_fields[] = {
-    {"listen", OPT_FN, 0, read_block_listen, 0, 0},
+    {"listen", OPT_FN, 0, opt_read_block_listen, 0, 0},
     {"port", OPT_PORT, BLOCK(port), NULL, 0, 0},
     {"host net", OPT_STRING, BLOCK(host), NULL, 0, 0},
-    {"tls", OPT_FN, 0, read_unused_tls, 0, 0},
+    {"tls", OPT_FN, 0, opt_read_unused_tls, 0, 0},
     {"authorization authentication", OPT_FN, 0, read_mqtt_auth, 0, 0},
     {"no_auth_user", OPT_FN, 0, read_mqtt_no_auth_user, 0, 0},
     {"ack_wait ackwait", OPT_FN, 0, read_mqtt_duration, 0, 0},
@@ -367,7 +368,7 @@ static const struct opt_field mqtt_fields[] = {
     {"downgrade_qos2_subscribe", OPT_BOOL, OPT_DROP, NULL, 0, 0},
 };
 
-void read_mqtt(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_mqtt(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_block *b = &((struct options *)options)->mqtt;
     if (!opt_is_map(c, v, "mqtt to be a map"))

@@ -175,7 +175,7 @@ static void check_default_domain(struct opt *c, const struct options_pair *d)
 {
     const struct options *o = c->o;
     if (o->impl->noperators > 0) {
-        if (!text_nkey_valid(d->key, 'A'))
+        if (!opt_text_nkey_valid(d->key, 'A'))
             opt_error(c, NULL,
                       "default_js_domain contains account name \"%s\", which is not a valid public "
                       "account nkey",
@@ -351,7 +351,7 @@ void options_finish(struct opt *c)
     fill_defaults(c);
     check_limits(c);
     check_operator(c);
-    check_accounts(c);
+    opt_check_accounts(c);
     check_system_account(c);
     check_callout(c);
     check_no_auth_user(c, c->o->no_auth_user);

@@ -106,7 +106,7 @@ static void read_latency(struct opt *c, const struct conf_value *v, void *readin
         if (r->x.latency_subject == NULL)
             opt_error(c, v, "Latency subject required, but missing");
     }
-    if (r->x.latency_subject != NULL && !text_subject_literal(r->x.latency_subject))
+    if (r->x.latency_subject != NULL && !opt_text_subject_literal(r->x.latency_subject))
         opt_error(c, v, "invalid publish subject \"%s\" for service latency", r->x.latency_subject);
 }
 
@@ -160,7 +160,7 @@ static void check_export(struct opt *c, const struct conf_value *v, const struct
     const char *kind = x->service ? "service" : "stream";
     if (r->stream_seen && r->service_only != NULL)
         opt_error(c, r->service_only, "Detected %s directive on non-service", r->service_only_what);
-    if (!text_subject_valid(x->subject))
+    if (!opt_text_subject_valid(x->subject))
         opt_error(c, v, "Error adding %s export \"%s\": invalid subject", kind, x->subject);
     else if (x->account_token_position > 0 && x->restricted)
         opt_error(c, v,
@@ -177,7 +177,7 @@ static void check_export(struct opt *c, const struct conf_value *v, const struct
                   x->subject);
 }
 
-void read_exports(struct opt *c, const struct conf_value *v, void *account)
+void opt_read_exports(struct opt *c, const struct conf_value *v, void *account)
 {
     struct options_account *a = account;
     if (v->type != CONF_ARRAY) {
@@ -293,10 +293,10 @@ static void check_import(struct opt *c, const struct conf_value *v, struct impor
         opt_error(c, r->trace, "Detected allow_trace directive on a non-stream");
     else if (r->stream_seen && m->to != NULL && m->prefix != NULL)
         opt_error(c, r->to, "Stream import can not have a 'prefix' and a 'to' property");
-    else if (!text_subject_valid(m->subject))
+    else if (!opt_text_subject_valid(m->subject))
         opt_error(c, v, "Error adding %s import \"%s\": invalid subject",
                   m->service ? "service" : "stream", m->subject);
-    else if (!m->service && m->prefix != NULL && !text_subject_literal(m->prefix))
+    else if (!m->service && m->prefix != NULL && !opt_text_subject_literal(m->prefix))
         opt_error(c, v,
                   "Error adding stream import \"%s\": stream import prefix can not contain "
                   "wildcard tokens",
@@ -307,7 +307,7 @@ static char *local_name(struct opt *c, const struct options_import *m)
 {
     if (!m->service && m->prefix != NULL)
         return arena_printf(c->a, "%s.%s", m->prefix, m->subject);
-    return m->to != NULL ? text_untokenize(c->a, m->to) : m->subject;
+    return m->to != NULL ? opt_text_untokenize(c->a, m->to) : m->subject;
 }
 
 static bool same_service(const struct options_import *a, const struct options_import *b)
@@ -316,7 +316,7 @@ static bool same_service(const struct options_import *a, const struct options_im
     return a->service && b->service && strcmp(a->account, b->account) == 0 && strcmp(at, bt) == 0;
 }
 
-void read_imports(struct opt *c, const struct conf_value *v, void *account)
+void opt_read_imports(struct opt *c, const struct conf_value *v, void *account)
 {
     struct options_account *a = account;
     if (v->type != CONF_ARRAY) {

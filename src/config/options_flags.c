@@ -258,7 +258,7 @@ static void apply_routes(struct overlay *v)
     char *list = arena_str(v->c.a, v->routes), *save = NULL;
     for (char *one = list == NULL ? NULL : strtok_r(list, ",", &save); one != NULL;
          one = strtok_r(NULL, ",", &save)) {
-        char *safe = text_url_redacted(v->c.a, one);
+        char *safe = opt_text_url_redacted(v->c.a, one);
         if (safe == NULL)
             opt_error(&v->c, NULL, "error parsing route url: expected nats://host:port");
         else
@@ -292,7 +292,7 @@ static void apply_tls(struct overlay *v)
                                   .ca_file = arena_str(v->c.a, v->ca),
                                   .verify = v->tls_verify,
                                   .timeout_ns = 2 * CLOCK_S};
-    check_tls_files(&v->c, NULL, &o->tls);
+    opt_check_tls_files(&v->c, NULL, &o->tls);
 }
 
 static char *text_or_null(struct arena *a, const char *s)

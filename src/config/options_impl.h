@@ -118,16 +118,16 @@ const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, s
 
 /* --- subjects: as in subject.h, of C strings ----------------------------------------------------
  */
-static inline bool text_subject_valid(const char *s)
+static inline bool opt_text_subject_valid(const char *s)
 {
     return subject_valid(mf_str(s));
 }
-static inline bool text_subject_literal(const char *s)
+static inline bool opt_text_subject_literal(const char *s)
 {
     return subject_valid_literal(mf_str(s));
 }
 /* Does every subject that b matches also match a? */
-static inline bool text_subject_covers(const char *a, const char *b)
+static inline bool opt_text_subject_covers(const char *a, const char *b)
 {
     return subject_is_subset(mf_str(b), mf_str(a));
 }
@@ -135,68 +135,71 @@ static inline bool text_subject_covers(const char *a, const char *b)
 /* --- mappings (options_mapping.c) --------------------------------------------------------------
  */
 /* NULL, or the reason why dest cannot be made from src; in the arena, or static. */
-const char *text_mapping_error(struct arena *a, const char *src, const char *dest);
+const char *opt_text_mapping_error(struct arena *a, const char *src, const char *dest);
 /* The same for an import with wildcards and a `to`. */
-const char *text_import_error(struct arena *a, const struct options_import *m);
+const char *opt_text_import_error(struct arena *a, const struct options_import *m);
 /* $1 and {{wildcard(1)}} into '*'. */
-char *text_untokenize(struct arena *a, const char *subject);
+char *opt_text_untokenize(struct arena *a, const char *subject);
 
 /* --- texts (options_text.c) ------------------------------------------------------------------- */
 /* prefix: 'U' user, 'A' account, 'O' operator, 'X' curve, 0: any public key. */
-bool text_nkey_valid(const char *s, char prefix);
-bool text_nkey_seed_valid(const char *s, char prefix);
+bool opt_text_nkey_valid(const char *s, char prefix);
+bool opt_text_nkey_seed_valid(const char *s, char prefix);
 /* URL without user and password; NULL when it is no URL. */
-char *text_url_redacted(struct arena *a, const char *url);
-bool text_url_scheme(const char *url, const char *scheme);
-char *text_lower(struct arena *a, const char *s);
-char *text_upper(struct arena *a, const char *s);
+char *opt_text_url_redacted(struct arena *a, const char *url);
+bool opt_text_url_scheme(const char *url, const char *scheme);
+char *opt_text_lower(struct arena *a, const char *s);
+char *opt_text_upper(struct arena *a, const char *s);
 
 /* --- topics: each reads its part of the tree -------------------------------------------------- */
-void read_authorization(struct opt *c, const struct conf_value *v, void *o);
-struct options_permissions *read_permissions(struct opt *c, const struct conf_value *v);
-bool read_subjects(struct opt *c, const struct conf_value *v, bool queues,
-                   struct options_list *out);
-void read_users(struct opt *c, const struct conf_value *v, struct options_user **users, size_t *n);
-void apply_default_permissions(struct options_user *users, size_t n, struct options_permissions *p);
-void read_simple_auth(struct opt *c, const struct conf_value *v, void *auth);
-void read_leaf_auth(struct opt *c, const struct conf_value *v, void *auth);
-void read_auth_block(struct opt *c, const struct conf_value *v, struct options_auth *auth);
-void read_accounts(struct opt *c, const struct conf_value *v, void *o);
-void read_mappings(struct opt *c, const struct conf_value *v, struct options_mapping **out,
-                   size_t *n);
-void read_exports(struct opt *c, const struct conf_value *v, void *account);
-void read_imports(struct opt *c, const struct conf_value *v, void *account);
-void read_tls(struct opt *c, const struct conf_value *v, void *tls);       /* clients, leaf nodes */
-void read_tls_route(struct opt *c, const struct conf_value *v, void *tls); /* cluster, gateway */
-void check_tls_files(struct opt *c, const struct conf_value *at, const struct options_tls *t);
-void read_jetstream(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_authorization(struct opt *c, const struct conf_value *v, void *o);
+struct options_permissions *opt_read_permissions(struct opt *c, const struct conf_value *v);
+bool opt_read_subjects(struct opt *c, const struct conf_value *v, bool queues,
+                       struct options_list *out);
+void opt_read_users(struct opt *c, const struct conf_value *v, struct options_user **users,
+                    size_t *n);
+void opt_apply_default_permissions(struct options_user *users, size_t n,
+                                   struct options_permissions *p);
+void opt_read_simple_auth(struct opt *c, const struct conf_value *v, void *auth);
+void opt_read_leaf_auth(struct opt *c, const struct conf_value *v, void *auth);
+void opt_read_auth_block(struct opt *c, const struct conf_value *v, struct options_auth *auth);
+void opt_read_accounts(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_mappings(struct opt *c, const struct conf_value *v, struct options_mapping **out,
+                       size_t *n);
+void opt_read_exports(struct opt *c, const struct conf_value *v, void *account);
+void opt_read_imports(struct opt *c, const struct conf_value *v, void *account);
+void opt_read_tls(struct opt *c, const struct conf_value *v, void *tls); /* clients, leaf nodes */
+void opt_read_tls_route(struct opt *c, const struct conf_value *v,
+                        void *tls); /* cluster, gateway */
+void opt_check_tls_files(struct opt *c, const struct conf_value *at, const struct options_tls *t);
+void opt_read_jetstream(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_ttl(struct opt *c, const struct conf_value *v, void *ttl);
-void read_websocket(struct opt *c, const struct conf_value *v, void *websocket);
-void read_leafnodes(struct opt *c, const struct conf_value *v, void *o);
-void read_cluster(struct opt *c, const struct conf_value *v, void *o);
-void read_gateway(struct opt *c, const struct conf_value *v, void *o);
-void read_mqtt(struct opt *c, const struct conf_value *v, void *o);
-void read_operator(struct opt *c, const struct conf_value *v, void *o);
-void read_resolver(struct opt *c, const struct conf_value *v, void *o);
-void read_resolver_tls(struct opt *c, const struct conf_value *v, void *o);
-void read_resolver_preload(struct opt *c, const struct conf_value *v, void *o);
-void read_resolver_pinned(struct opt *c, const struct conf_value *v, void *o);
-void read_trusted_keys(struct opt *c, const struct conf_value *v, void *o);
-void read_proxies(struct opt *c, const struct conf_value *v, void *o);
-void read_ocsp(struct opt *c, const struct conf_value *v, void *o);
-void read_ocsp_cache(struct opt *c, const struct conf_value *v, void *o);
-void read_ocsp_peer(struct opt *c, const struct conf_value *v);
+void opt_read_websocket(struct opt *c, const struct conf_value *v, void *websocket);
+void opt_read_leafnodes(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_cluster(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_gateway(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_mqtt(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_operator(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_resolver(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_resolver_tls(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_resolver_preload(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_resolver_pinned(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_trusted_keys(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_proxies(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_ocsp(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_ocsp_cache(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_ocsp_peer(struct opt *c, const struct conf_value *v);
 /* Parts that several blocks share. */
-void read_block_listen(struct opt *c, const struct conf_value *v, void *block);
-void read_unused_tls(struct opt *c, const struct conf_value *v, void *block);
-void read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *block);
-void read_compression(struct opt *c, const struct conf_value *v, void *block);
-bool read_url(struct opt *c, const struct conf_value *v, const char *what,
-              struct options_list *out);
-void read_urls(struct opt *c, const struct conf_value *v, const char *what,
-               struct options_list *out);
+void opt_read_block_listen(struct opt *c, const struct conf_value *v, void *block);
+void opt_read_unused_tls(struct opt *c, const struct conf_value *v, void *block);
+void opt_read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *block);
+void opt_read_compression(struct opt *c, const struct conf_value *v, void *block);
+bool opt_read_url(struct opt *c, const struct conf_value *v, const char *what,
+                  struct options_list *out);
+void opt_read_urls(struct opt *c, const struct conf_value *v, const char *what,
+                   struct options_list *out);
 void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
-void read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
+void opt_read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
 
 /* --- the whole -------------------------------------------------------------------------------- */
 struct options *options_new(struct mf_error *e); /* with the defaults */
@@ -205,7 +208,7 @@ struct opt_block options_top(void);
 int options_read(struct options *o, const struct conf_value *root, bool check, struct mf_error *e);
 /* Fills defaults that depend on other values, then checks combinations of values. */
 void options_finish(struct opt *c);
-void check_accounts(struct opt *c);
+void opt_check_accounts(struct opt *c);
 int opt_done(struct opt *c, struct mf_error *e); /* frees the errors; 0 or the code */
 void opt_begin(struct opt *c, struct options *o, bool check);
 

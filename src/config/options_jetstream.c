@@ -58,7 +58,7 @@ static void read_cipher(struct opt *c, const struct conf_value *v, void *out)
     if (!opt_string(c, v, &name))
         return;
     if (opt_is_word(v, "chacha") || opt_is_word(v, "chachapoly") || opt_is_word(v, "aes"))
-        *(char **)out = text_lower(c->a, name);
+        *(char **)out = opt_text_lower(c->a, name);
     else
         opt_error(c, v, "Unknown cipher type: \"%s\"; expected chacha or aes", name);
 }
@@ -83,7 +83,7 @@ static void read_unique_tag(struct opt *c, const struct conf_value *v, void *out
         tag++;
     for (size_t n = strlen(tag); n > 0 && tag[n - 1] == ' '; n--)
         tag[n - 1] = '\0';
-    *(char **)out = text_lower(c->a, tag);
+    *(char **)out = opt_text_lower(c->a, tag);
 }
 
 static void read_ext_hint(struct opt *c, const struct conf_value *v, void *js)
@@ -197,7 +197,7 @@ static const struct opt_field js_fields[] = {
     {"max_concurrent_io", OPT_FN, 0, read_concurrent_io, 0, 0},
 };
 
-void read_jetstream(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_jetstream(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_jetstream *j = &((struct options *)options)->jetstream;
     if (v->type == CONF_BOOL) {

@@ -39,7 +39,7 @@ static bool file_has_jwt(const char *path)
     return found;
 }
 
-void read_operator(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_operator(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
     struct options_list files = {NULL, 0};
@@ -130,7 +130,7 @@ static void read_resolver_map(struct opt *c, const struct conf_value *v)
 /* MEM, MEMORY or URL(...). */
 static bool is_resolver_word(struct arena *a, const char *s)
 {
-    char *upper = text_upper(a, s);
+    char *upper = opt_text_upper(a, s);
     if (upper == NULL || strstr(upper, "MEM") != NULL)
         return true;
     const char *open = strstr(upper, "URL(");
@@ -138,10 +138,10 @@ static bool is_resolver_word(struct arena *a, const char *s)
         return false;
     const char *url = s + (open - upper) + 4;
     url += strspn(url, " \t\"");
-    return text_url_scheme(url, "http") || text_url_scheme(url, "https");
+    return opt_text_url_scheme(url, "http") || opt_text_url_scheme(url, "https");
 }
 
-void read_resolver(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_resolver(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
     if (v->type == CONF_MAP)
@@ -154,13 +154,13 @@ void read_resolver(struct opt *c, const struct conf_value *v, void *options)
     opt_inactive(c, v, v->key);
 }
 
-void read_resolver_tls(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_resolver_tls(struct opt *c, const struct conf_value *v, void *options)
 {
-    read_unused_tls(c, v, options);
+    opt_read_unused_tls(c, v, options);
     opt_inactive(c, v, v->key);
 }
 
-void read_resolver_preload(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_resolver_preload(struct opt *c, const struct conf_value *v, void *options)
 {
     (void)options;
     if (v->type != CONF_MAP) {
@@ -177,7 +177,7 @@ void read_resolver_preload(struct opt *c, const struct conf_value *v, void *opti
     opt_inactive(c, v, v->key);
 }
 
-void read_resolver_pinned(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_resolver_pinned(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_list keys = {NULL, 0};
     (void)options;
@@ -185,14 +185,14 @@ void read_resolver_pinned(struct opt *c, const struct conf_value *v, void *optio
     opt_inactive(c, v, v->key);
 }
 
-void read_trusted_keys(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_trusted_keys(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
     struct options_list keys = {NULL, 0};
     if (!opt_strings(c, v, &keys))
         return;
     for (size_t i = 0; i < keys.n; i++)
-        if (!text_nkey_valid(keys.items[i], 'O'))
+        if (!opt_text_nkey_valid(keys.items[i], 'O'))
             opt_error(c, v, "trust key \"%.60s\" required to be a valid public operator nkey",
                       keys.items[i]);
     o->impl->ntrusted = keys.n;
@@ -207,7 +207,7 @@ static void read_proxy_key(struct opt *c, const struct conf_value *v, void *igno
 {
     char *key;
     (void)ignored;
-    if (opt_string(c, v, &key) && !text_nkey_valid(key, 0))
+    if (opt_string(c, v, &key) && !opt_text_nkey_valid(key, 0))
         opt_error(c, v, "invalid proxy key \"%.60s\"", key);
 }
 
@@ -229,7 +229,7 @@ static const struct opt_field proxies_fields[] = {
     {"trusted", OPT_FN, OPT_DROP, read_trusted, 0, 0},
 };
 
-void read_proxies(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_proxies(struct opt *c, const struct conf_value *v, void *options)
 {
     (void)options;
     if (!opt_is_map(c, v, "proxies to be a map/struct"))
@@ -256,7 +256,7 @@ static const struct opt_field ocsp_fields[] = {
     {"url", OPT_STRING, OPT_DROP, NULL, 0, 0},
 };
 
-void read_ocsp(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_ocsp(struct opt *c, const struct conf_value *v, void *options)
 {
     (void)options;
     if (v->type == CONF_MAP)
@@ -292,7 +292,7 @@ static const struct opt_field cache_fields[] = {
     {"save_interval", OPT_FN, OPT_DROP, read_seconds, 0, 0},
 };
 
-void read_ocsp_cache(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_ocsp_cache(struct opt *c, const struct conf_value *v, void *options)
 {
     (void)options;
     if (v->type == CONF_MAP)
@@ -316,7 +316,7 @@ static const struct opt_field peer_fields[] = {
     {"allow_when_ca_unreachable", OPT_BOOL, OPT_DROP, NULL, 0, 0},
 };
 
-void read_ocsp_peer(struct opt *c, const struct conf_value *v)
+void opt_read_ocsp_peer(struct opt *c, const struct conf_value *v)
 {
     if (v->type == CONF_MAP)
         opt_map(c, v,
@@ -340,7 +340,7 @@ struct callout {
 static void read_issuer(struct opt *c, const struct conf_value *v, void *callout)
 {
     struct callout *k = callout;
-    if (opt_string(c, v, &k->issuer) && !text_nkey_valid(k->issuer, 'A'))
+    if (opt_string(c, v, &k->issuer) && !opt_text_nkey_valid(k->issuer, 'A'))
         opt_error(c, v, "Expected callout user to be a valid public account nkey, got \"%.60s\"",
                   k->issuer);
 }
@@ -348,7 +348,7 @@ static void read_issuer(struct opt *c, const struct conf_value *v, void *callout
 static void read_xkey(struct opt *c, const struct conf_value *v, void *callout)
 {
     struct callout *k = callout;
-    if (opt_string(c, v, &k->xkey) && !text_nkey_valid(k->xkey, 'X'))
+    if (opt_string(c, v, &k->xkey) && !opt_text_nkey_valid(k->xkey, 'X'))
         opt_error(c, v, "Expected callout xkey to be a valid public xkey");
 }
 
@@ -373,7 +373,7 @@ static const struct opt_field callout_fields[] = {
     {"allowed_accounts", OPT_FN, 0, read_allowed_accounts, 0, 0},
 };
 
-void read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth)
+void opt_read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth)
 {
     struct callout k = {0};
     if (!opt_is_map(c, v, "authorization callout to be a map/struct"))

@@ -28,9 +28,9 @@ static void read_remote_urls(struct opt *c, const struct conf_value *v, void *re
         if (v->items[i]->type == CONF_STRING)
             opt_list_add(c, &r->whole, v->items[i]->u.s);
     if (v->type == CONF_ARRAY)
-        read_urls(c, v, "leafnode", &r->urls);
+        opt_read_urls(c, v, "leafnode", &r->urls);
     else if (v->type == CONF_STRING)
-        read_url(c, v, "leafnode", &r->urls);
+        opt_read_url(c, v, "leafnode", &r->urls);
     else
         opt_error(c, v, "Expected remote leafnode url to be an array or string, got %s",
                   conf_type_name(v->type));
@@ -39,21 +39,21 @@ static void read_remote_urls(struct opt *c, const struct conf_value *v, void *re
 static void read_seed(struct opt *c, const struct conf_value *v, void *remote)
 {
     struct remote *r = remote;
-    if (opt_string(c, v, &r->nkey) && !text_nkey_seed_valid(r->nkey, 'U'))
+    if (opt_string(c, v, &r->nkey) && !opt_text_nkey_seed_valid(r->nkey, 'U'))
         opt_error(c, v, "Remote leafnode nkey is not a valid seed");
 }
 
 static void read_remote_tls(struct opt *c, const struct conf_value *v, void *remote)
 {
     ((struct remote *)remote)->tls = true;
-    read_unused_tls(c, v, NULL);
+    opt_read_unused_tls(c, v, NULL);
 }
 
 static void read_denied(struct opt *c, const struct conf_value *v, void *remote)
 {
     struct options_list subjects = {NULL, 0};
     (void)remote;
-    read_subjects(c, v, false, &subjects);
+    opt_read_subjects(c, v, false, &subjects);
 }
 
 static const struct opt_field migrate_fields[] = {
@@ -101,7 +101,7 @@ static const struct opt_field remote_fields[] = {
     {"jetstream_cluster_migrate js_cluster_migrate", OPT_FN, 0, read_migrate, 0, 0},
     {"isolate_leafnode_interest isolate", OPT_BOOL, OPT_DROP, NULL, 0, 0},
     {"request_isolation", OPT_BOOL, OPT_DROP, NULL, 0, 0},
-    {"compression", OPT_FN, 0, read_compression, 0, 0},
+    {"compression", OPT_FN, 0, opt_read_compression, 0, 0},
     {"first_info_timeout", OPT_DURATION, OPT_DROP, NULL, 0, 0},
     {"dial_timeout", OPT_DURATION, OPT_DROP, NULL, 0, 0},
     {"disabled", OPT_BOOL, OPT_DROP, NULL, 0, 0},
@@ -111,7 +111,7 @@ static const struct opt_field remote_fields[] = {
 
 static bool is_websocket(const char *url)
 {
-    return text_url_scheme(url, "ws") || text_url_scheme(url, "wss");
+    return opt_text_url_scheme(url, "ws") || opt_text_url_scheme(url, "wss");
 }
 
 static void check_proxy(struct opt *c, const struct remote *r)
@@ -119,9 +119,9 @@ static void check_proxy(struct opt *c, const struct remote *r)
     bool ws = false, plain = false;
     if (r->proxy_url == NULL || r->proxy_url[0] == '\0')
         return;
-    if (!text_url_scheme(r->proxy_url, "http") && !text_url_scheme(r->proxy_url, "https"))
+    if (!opt_text_url_scheme(r->proxy_url, "http") && !opt_text_url_scheme(r->proxy_url, "https"))
         opt_error(c, r->proxy, "proxy URL scheme must be http or https");
-    else if (text_url_redacted(c->a, r->proxy_url) == NULL)
+    else if (opt_text_url_redacted(c->a, r->proxy_url) == NULL)
         opt_error(c, r->proxy, "proxy URL must specify a host");
     else if (r->proxy_timeout_ns < 0)
         opt_error(c, r->proxy, "proxy timeout must be >= 0");
@@ -131,7 +131,7 @@ static void check_proxy(struct opt *c, const struct remote *r)
     for (size_t i = 0; i < r->urls.n; i++) {
         ws = ws || is_websocket(r->urls.items[i]);
         plain = plain || !is_websocket(r->urls.items[i]);
-        if (text_url_scheme(r->urls.items[i], "wss") && !r->tls)
+        if (opt_text_url_scheme(r->urls.items[i], "wss") && !r->tls)
             opt_error(c, r->proxy,
                       "proxy is configured but remote URL %s requires TLS and no TLS configuration "
                       "is provided",
@@ -201,7 +201,7 @@ static void read_authorization_leaf(struct opt *c, const struct conf_value *v, v
 {
     struct options_auth auth = {0};
     (void)block;
-    read_leaf_auth(c, v, &auth);
+    opt_read_leaf_auth(c, v, &auth);
 }
 
 static void read_min_version(struct opt *c, const struct conf_value *v, void *block)
@@ -225,24 +225,24 @@ static void read_min_version(struct opt *c, const struct conf_value *v, void *bl
 }
 
 static const struct opt_field leaf_fields[] = {
-    {"listen", OPT_FN, 0, read_block_listen, 0, 0},
+    {"listen", OPT_FN, 0, opt_read_block_listen, 0, 0},
     {"port", OPT_PORT, BLOCK(port), NULL, 0, 0},
     {"host net", OPT_STRING, BLOCK(host), NULL, 0, 0},
     {"authorization", OPT_FN, 0, read_authorization_leaf, 0, 0},
     {"remotes", OPT_FN, 0, read_remotes, 0, 0},
     {"reconnect reconnect_delay reconnect_interval", OPT_DURATION, OPT_DROP, NULL, 0, 0},
     {"dial_timeout", OPT_DURATION, OPT_DROP, NULL, 0, 0},
-    {"tls", OPT_FN, 0, read_unused_tls, 0, 0},
+    {"tls", OPT_FN, 0, opt_read_unused_tls, 0, 0},
     {"advertise leafnode_advertise", OPT_STRING, OPT_DROP, NULL, 0, 0},
     {"no_advertise", OPT_BOOL, OPT_DROP, NULL, 0, 0},
     {"min_version minimum_version", OPT_FN, 0, read_min_version, 0, 0},
-    {"compression", OPT_FN, 0, read_compression, 0, 0},
+    {"compression", OPT_FN, 0, opt_read_compression, 0, 0},
     {"isolate_leafnode_interest isolate", OPT_BOOL, OPT_DROP, NULL, 0, 0},
     {"write_deadline", OPT_DURATION, OPT_DROP, NULL, 0, 0},
-    {"write_timeout", OPT_FN, 0, read_unused_write_timeout, 0, 0},
+    {"write_timeout", OPT_FN, 0, opt_read_unused_write_timeout, 0, 0},
 };
 
-void read_leafnodes(struct opt *c, const struct conf_value *v, void *options)
+void opt_read_leafnodes(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options_block *b = &((struct options *)options)->leafnodes;
     if (!opt_is_map(c, v, "map to define a leafnode"))

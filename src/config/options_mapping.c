@@ -35,7 +35,7 @@ static const char *keep_error(struct arena *a, int rc, struct transform *t,
     return text == NULL ? mf_err_text(MF_NOMEM) : text;
 }
 
-const char *text_mapping_error(struct arena *a, const char *src, const char *dest)
+const char *opt_text_mapping_error(struct arena *a, const char *src, const char *dest)
 {
     const char *why = explain_wildcards(src, dest, false);
     struct mf_error e;
@@ -48,7 +48,7 @@ const char *text_mapping_error(struct arena *a, const char *src, const char *des
     return keep_error(a, rc, t, &e);
 }
 
-const char *text_import_error(struct arena *a, const struct options_import *m)
+const char *opt_text_import_error(struct arena *a, const struct options_import *m)
 {
     size_t cap = strlen(m->to) * 16 + 64; /* each token becomes a wildcard() at most */
     char *tokenized = arena_alloc(a, cap);
@@ -70,7 +70,7 @@ const char *text_import_error(struct arena *a, const struct options_import *m)
     return keep_error(a, rc, t, &e);
 }
 
-char *text_untokenize(struct arena *a, const char *subject)
+char *opt_text_untokenize(struct arena *a, const char *subject)
 {
     size_t cap = strlen(subject); /* a '*' is shorter than any placeholder */
     char *out = arena_alloc(a, cap + 1);

@@ -43,7 +43,7 @@ static size_t nkey_raw(const char *s, uint8_t *raw, size_t cap)
     return n - 2;
 }
 
-bool text_nkey_valid(const char *s, char prefix)
+bool opt_text_nkey_valid(const char *s, char prefix)
 {
     uint8_t raw[64];
     if (s == NULL || nkey_raw(s, raw, sizeof raw) != 33 || (raw[0] & 7) != 0)
@@ -51,7 +51,7 @@ bool text_nkey_valid(const char *s, char prefix)
     return prefix == 0 ? strchr("UAONCX", s[0]) != NULL : s[0] == prefix;
 }
 
-bool text_nkey_seed_valid(const char *s, char prefix)
+bool opt_text_nkey_seed_valid(const char *s, char prefix)
 {
     uint8_t raw[64];
     return s != NULL && s[0] == 'S' && s[1] == prefix && nkey_raw(s, raw, sizeof raw) == 34;
@@ -59,7 +59,7 @@ bool text_nkey_seed_valid(const char *s, char prefix)
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-bool text_url_scheme(const char *url, const char *scheme)
+bool opt_text_url_scheme(const char *url, const char *scheme)
 {
     size_t n = strlen(scheme);
     return strlen(url) > n && mf_eq_nocase(mf_slice(url, n), scheme) && url[n] == ':';
@@ -79,7 +79,7 @@ static bool port_valid(struct mf_slice host)
     return true;
 }
 
-char *text_url_redacted(struct arena *a, const char *url)
+char *opt_text_url_redacted(struct arena *a, const char *url)
 {
     while (*url == ' ' || *url == '\t')
         url++;
@@ -114,7 +114,7 @@ char *text_url_redacted(struct arena *a, const char *url)
 
 /* --- case ------------------------------------------------------------------------------------- */
 
-char *text_lower(struct arena *a, const char *s)
+char *opt_text_lower(struct arena *a, const char *s)
 {
     char *t = arena_str(a, s);
     for (char *p = t; p != NULL && *p != '\0'; p++)
@@ -123,7 +123,7 @@ char *text_lower(struct arena *a, const char *s)
     return t;
 }
 
-char *text_upper(struct arena *a, const char *s)
+char *opt_text_upper(struct arena *a, const char *s)
 {
     char *t = arena_str(a, s);
     for (char *p = t; p != NULL && *p != '\0'; p++)

@@ -226,7 +226,7 @@ static void read_pinned(struct opt *c, const struct conf_value *v, void *r)
                       "sha256 of DER encoded SubjectPublicKeyInfo");
             continue;
         }
-        char *hex = text_lower(c->a, p->u.s);
+        char *hex = opt_text_lower(c->a, p->u.s);
         if (hex != NULL)
             opt_list_add(c, &t->pinned, hex);
     }
@@ -324,7 +324,7 @@ static void read_cert_store(struct opt *c, const struct conf_value *v, void *r)
 static void read_peer(struct opt *c, const struct conf_value *v, void *r)
 {
     (void)r;
-    read_ocsp_peer(c, v);
+    opt_read_ocsp_peer(c, v);
 }
 
 /* --- the block -------------------------------------------------------------------------------- */
@@ -358,7 +358,7 @@ static void check_file(struct opt *c, const struct conf_value *at, const char *w
         opt_error(c, at, "%sopen %s: %s", what, path, strerror(errno));
 }
 
-void check_tls_files(struct opt *c, const struct conf_value *at, const struct options_tls *t)
+void opt_check_tls_files(struct opt *c, const struct conf_value *at, const struct options_tls *t)
 {
     static const char what[] = "error parsing X509 certificate/key pair: ";
     for (size_t i = 0; i < t->ncerts; i++) {
@@ -394,15 +394,15 @@ static void read_tls_block(struct opt *c, const struct conf_value *v, struct opt
         add_pair(c, t, r.cert_file, r.key_file);
     if (t->timeout_ns == 0)
         t->timeout_ns = 2 * CLOCK_S;
-    check_tls_files(c, v, t);
+    opt_check_tls_files(c, v, t);
 }
 
-void read_tls(struct opt *c, const struct conf_value *v, void *tls)
+void opt_read_tls(struct opt *c, const struct conf_value *v, void *tls)
 {
     read_tls_block(c, v, tls, false);
 }
 
-void read_tls_route(struct opt *c, const struct conf_value *v, void *tls)
+void opt_read_tls_route(struct opt *c, const struct conf_value *v, void *tls)
 {
     read_tls_block(c, v, tls, true);
 }

@@ -29,13 +29,13 @@ static void read_origins(struct opt *c, const struct conf_value *v, void *out)
         return;
     for (size_t i = from; i < l->n; i++) {
         const char *o = l->items[i];
-        if (!text_url_scheme(o, "http") && !text_url_scheme(o, "https"))
+        if (!opt_text_url_scheme(o, "http") && !opt_text_url_scheme(o, "https"))
             opt_error(
                 c, v,
                 "unable to parse allowed origin \"%s\": allowed origins must be absolute URLs "
                 "with http or https scheme",
                 o);
-        else if (text_url_redacted(c->a, o) == NULL)
+        else if (opt_text_url_redacted(c->a, o) == NULL)
             opt_error(c, v, "unable to parse allowed origin \"%s\": host is required", o);
     }
 }
@@ -71,13 +71,13 @@ static const struct opt_field ws_fields[] = {
     {"host net", OPT_STRING, WS(host), NULL, 0, 0},
     {"advertise", OPT_STRING, WS(advertise), NULL, 0, 0},
     {"no_tls", OPT_BOOL, WS(no_tls), NULL, 0, 0},
-    {"tls", OPT_FN, WS(tls), read_tls, 0, 0},
+    {"tls", OPT_FN, WS(tls), opt_read_tls, 0, 0},
     {"same_origin", OPT_BOOL, WS(same_origin), NULL, 0, 0},
     {"allowed_origins allowed_origin allow_origins allow_origin origins origin", OPT_FN,
      WS(allowed_origins), read_origins, 0, 0},
     {"compression compress", OPT_BOOL, WS(compression), NULL, 0, 0},
     {"handshake_timeout", OPT_FN, WS(handshake_timeout_ns), read_handshake_timeout, 0, 0},
-    {"authorization authentication", OPT_FN, WS(auth), read_simple_auth, 0, 0},
+    {"authorization authentication", OPT_FN, WS(auth), opt_read_simple_auth, 0, 0},
     {"no_auth_user", OPT_STRING, WS(no_auth_user), NULL, 0, 0},
     {"jwt_cookie", OPT_STRING, WS(jwt_cookie), NULL, 0, 0},
     {"user_cookie", OPT_STRING, WS(user_cookie), NULL, 0, 0},
@@ -87,7 +87,7 @@ static const struct opt_field ws_fields[] = {
     {"ping_interval", OPT_DURATION, WS(ping_interval_ns), NULL, 0, 0},
 };
 
-void read_websocket(struct opt *c, const struct conf_value *v, void *websocket)
+void opt_read_websocket(struct opt *c, const struct conf_value *v, void *websocket)
 {
     struct options_websocket *w = websocket;
     if (!opt_is_map(c, v, "websocket to be a map"))

@@ -31,14 +31,14 @@ static int refuse_number(struct js_error *e, enum js_err id, int64_t n)
     char text[24];
 
     (void)snprintf(text, sizeof text, "%" PRId64, n);
-    return js_refuse(e, id, text);
+    return js_error_set(e, id, text);
 }
 
 /* --- defaults --------------------------------------------------------------------------------- */
 
 static int pedantic_refusal(struct js_error *e, const char *text)
 {
-    return js_refuse(e, JS_PEDANTIC, text);
+    return js_error_set(e, JS_PEDANTIC, text);
 }
 
 /* Below 0 means 0, and pedantic callers must say so. */
@@ -145,17 +145,17 @@ static int check_names(const struct consumer_config *c, const struct stream_conf
                        struct js_error *e)
 {
     if (!empty(c->name) && !consumer_name_valid(c->name))
-        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
-                         "consumer name can not contain '.', '*', '>', '\\', '/'");
+        return js_error_set(e, JS_STREAM_INVALID_CONFIG,
+                            "consumer name can not contain '.', '*', '>', '\\', '/'");
     if (!empty(c->durable_name) && !consumer_name_valid(c->durable_name))
-        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
-                         "consumer durable name can not contain '.', '*', '>', '\\', '/'");
+        return js_error_set(e, JS_STREAM_INVALID_CONFIG,
+                            "consumer durable name can not contain '.', '*', '>', '\\', '/'");
     if (c->replicas > 0 && c->replicas > s->replicas)
-        return js_refuse(e, JS_CONSUMER_REPLICAS_EXCEEDS_STREAM);
+        return js_error_set(e, JS_CONSUMER_REPLICAS_EXCEEDS_STREAM);
     if (c->replicas < 0)
-        return js_refuse(e, JS_REPLICAS_COUNT_CANNOT_BE_NEGATIVE);
+        return js_error_set(e, JS_REPLICAS_COUNT_CANNOT_BE_NEGATIVE);
     if (s->retention != RETENTION_LIMITS && c->replicas != 0 && c->replicas != s->replicas)
-        return js_refuse(e, JS_CONSUMER_REPLICAS_SHOULD_MATCH_STREAM);
+        return js_error_set(e, JS_CONSUMER_REPLICAS_SHOULD_MATCH_STREAM);
     return 0;
 }
 
@@ -164,18 +164,18 @@ static int check_flow_acks(const struct consumer_config *c, struct js_error *e)
     if (c->ack_policy != ACK_FLOW_CONTROL)
         return 0;
     if (empty(c->deliver_subject))
-        return js_refuse(e, JS_CONSUMER_ACK_FC_REQUIRES_PUSH);
+        return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_PUSH);
     if (!c->flow_control)
-        return js_refuse(e, JS_CONSUMER_ACK_FC_REQUIRES_FC);
+        return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_FC);
     if (c->idle_heartbeat_ns != FLOW_HEARTBEAT_NS)
-        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
-                         "flow control ack policy heartbeat needs to be 1s");
+        return js_error_set(e, JS_STREAM_INVALID_CONFIG,
+                            "flow control ack policy heartbeat needs to be 1s");
     if (c->max_ack_pending <= 0)
-        return js_refuse(e, JS_CONSUMER_ACK_FC_REQUIRES_MAX_ACK_PENDING);
+        return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_MAX_ACK_PENDING);
     if (c->ack_wait_ns != 0 || c->backoff.n > 0)
-        return js_refuse(e, JS_CONSUMER_ACK_FC_REQUIRES_NO_ACK_WAIT);
+        return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_NO_ACK_WAIT);
     if (c->max_deliver > 0)
-        return js_refuse(e, JS_CONSUMER_ACK_FC_REQUIRES_NO_MAX_DELIVER);
+        return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_NO_MAX_DELIVER);
     return 0;
 }
 
@@ -183,13 +183,13 @@ static int check_acks(const struct consumer_config *c, struct js_error *e)
 {
     for (size_t i = 0; i < c->backoff.n; i++)
         if (c->backoff.at[i] < 0)
-            return js_refuse(e, JS_CONSUMER_BACK_OFF_NEGATIVE);
+            return js_error_set(e, JS_CONSUMER_BACK_OFF_NEGATIVE);
     if (c->ack_wait_ns < 0)
-        return js_refuse(e, JS_CONSUMER_ACK_WAIT_NEGATIVE);
+        return js_error_set(e, JS_CONSUMER_ACK_WAIT_NEGATIVE);
     if (check_flow_acks(c, e) != 0)
         return MF_DENIED;
     if (c->max_deliver != -1 && c->backoff.n > (uint64_t)c->max_deliver)
-        return js_refuse(e, JS_CONSUMER_MAX_DELIVER_BACKOFF);
+        return js_error_set(e, JS_CONSUMER_MAX_DELIVER_BACKOFF);
     if (!empty(c->description) && strlen(c->description) > DESCRIPTION_MAX_LEN)
         return refuse_number(e, JS_CONSUMER_DESCRIPTION_TOO_LONG, DESCRIPTION_MAX_LEN);
     return 0;
@@ -201,18 +201,18 @@ static int check_push(const struct consumer_config *c, const struct stream_confi
     struct mf_slice to = mf_str(c->deliver_subject);
 
     if (subject_has_wildcard(to))
-        return js_refuse(e, JS_CONSUMER_DELIVER_TO_WILDCARDS);
+        return js_error_set(e, JS_CONSUMER_DELIVER_TO_WILDCARDS);
     if (!subject_valid(to))
-        return js_refuse(e, JS_CONSUMER_INVALID_DELIVER_SUBJECT);
+        return js_error_set(e, JS_CONSUMER_INVALID_DELIVER_SUBJECT);
     for (size_t i = 0; i < s->subjects.n; i++)
         if (subject_match(mf_str(s->subjects.at[i]), to))
-            return js_refuse(e, JS_CONSUMER_DELIVER_CYCLE);
+            return js_error_set(e, JS_CONSUMER_DELIVER_CYCLE);
     if (c->max_waiting != 0)
-        return js_refuse(e, JS_CONSUMER_PUSH_MAX_WAITING);
+        return js_error_set(e, JS_CONSUMER_PUSH_MAX_WAITING);
     if (c->max_ack_pending > 0 && c->ack_policy == ACK_NONE)
-        return js_refuse(e, JS_CONSUMER_MAX_PENDING_ACK_POLICY_REQUIRED);
+        return js_error_set(e, JS_CONSUMER_MAX_PENDING_ACK_POLICY_REQUIRED);
     if (c->idle_heartbeat_ns > 0 && c->idle_heartbeat_ns < SHORTEST_HEARTBEAT_NS)
-        return js_refuse(e, JS_CONSUMER_SMALL_HEARTBEAT);
+        return js_error_set(e, JS_CONSUMER_SMALL_HEARTBEAT);
     return 0;
 }
 
@@ -220,15 +220,15 @@ static int check_pull(const struct consumer_config *c, const struct consumer_con
                       struct js_error *e)
 {
     if (c->ack_policy == ACK_NONE && w->stream->retention == RETENTION_WORKQUEUE)
-        return js_refuse(e, JS_CONSUMER_PULL_REQUIRES_ACK);
+        return js_error_set(e, JS_CONSUMER_PULL_REQUIRES_ACK);
     if (c->rate_limit_bps > 0)
-        return js_refuse(e, JS_CONSUMER_PULL_WITH_RATE_LIMIT);
+        return js_error_set(e, JS_CONSUMER_PULL_WITH_RATE_LIMIT);
     if (c->idle_heartbeat_ns > 0)
-        return js_refuse(e, JS_CONSUMER_HB_REQUIRES_PUSH);
+        return js_error_set(e, JS_CONSUMER_HB_REQUIRES_PUSH);
     if (c->flow_control)
-        return js_refuse(e, JS_CONSUMER_FC_REQUIRES_PUSH);
+        return js_error_set(e, JS_CONSUMER_FC_REQUIRES_PUSH);
     if (c->max_expires_ns != 0 && c->max_expires_ns < CLOCK_MS)
-        return js_refuse(e, JS_CONSUMER_MAX_REQUEST_EXPIRES_TOO_SMALL);
+        return js_error_set(e, JS_CONSUMER_MAX_REQUEST_EXPIRES_TOO_SMALL);
     if (w->max_request_batch > 0 && c->max_batch > w->max_request_batch)
         return refuse_number(e, JS_CONSUMER_MAX_REQUEST_BATCH_EXCEEDED, w->max_request_batch);
     return 0;
@@ -245,12 +245,12 @@ static int check_limits(const struct consumer_config *c, const struct consumer_c
         if (pending[i] > 0 && c->max_ack_pending > pending[i])
             return refuse_number(e, JS_CONSUMER_MAX_PENDING_ACK_EXCESS, pending[i]);
     if (lim->inactive_threshold_ns > 0 && c->inactive_threshold_ns > lim->inactive_threshold_ns)
-        return js_refuse(e, JS_CONSUMER_INACTIVE_THRESHOLD_EXCESS,
-                         clock_duration(text, lim->inactive_threshold_ns));
+        return js_error_set(e, JS_CONSUMER_INACTIVE_THRESHOLD_EXCESS,
+                            clock_duration(text, lim->inactive_threshold_ns));
     if (c->direct && empty(c->deliver_subject))
-        return js_refuse(e, JS_CONSUMER_DIRECT_REQUIRES_PUSH);
+        return js_error_set(e, JS_CONSUMER_DIRECT_REQUIRES_PUSH);
     if (c->direct && !empty(c->durable_name))
-        return js_refuse(e, JS_CONSUMER_DIRECT_REQUIRES_EPHEMERAL);
+        return js_error_set(e, JS_CONSUMER_DIRECT_REQUIRES_EPHEMERAL);
     return 0;
 }
 
@@ -258,7 +258,7 @@ static int check_limits(const struct consumer_config *c, const struct consumer_c
 
 static int bad_subject(struct js_error *e)
 {
-    return js_refuse(e, JS_STREAM_INVALID_CONFIG, "invalid subject");
+    return js_error_set(e, JS_STREAM_INVALID_CONFIG, "invalid subject");
 }
 
 /* A filter that lies within another is complained of, unless a malformed one stands before it. */
@@ -276,12 +276,12 @@ static int check_overlap(const struct json_strs *list, struct js_error *e)
     while (bad < list->n && subject_valid(mf_str(list->at[bad])))
         bad++;
     if (inner < bad)
-        return js_refuse(e, JS_CONSUMER_OVERLAPPING_SUBJECT_FILTERS);
+        return js_error_set(e, JS_CONSUMER_OVERLAPPING_SUBJECT_FILTERS);
     if (bad < list->n)
         return bad_subject(e);
-    return rc == 0
-               ? 0
-               : js_refuse(e, JS_CONSUMER_CREATE, "filters have too many wildcards to be compared");
+    return rc == 0 ? 0
+                   : js_error_set(e, JS_CONSUMER_CREATE,
+                                  "filters have too many wildcards to be compared");
 }
 
 /* What filters cost is known before they are compared. */
@@ -292,19 +292,19 @@ static int check_filter_sizes(const struct consumer_config *c, struct js_error *
     uint64_t tokens = 0;
 
     if (n > CONSUMER_FILTERS_MAX)
-        return js_refuse_text(e, JS_CONSUMER_CREATE, "maximum number of filter subjects is %d",
-                              CONSUMER_FILTERS_MAX);
+        return js_error_set_text(e, JS_CONSUMER_CREATE, "maximum number of filter subjects is %d",
+                                 CONSUMER_FILTERS_MAX);
     for (size_t i = 0; i < n; i++) {
         if (strlen(at[i]) > STREAM_SUBJECT_LEN_MAX)
-            return js_refuse_text(e, JS_CONSUMER_CREATE,
-                                  "filter subject is too long, maximum allowed is %d",
-                                  STREAM_SUBJECT_LEN_MAX);
+            return js_error_set_text(e, JS_CONSUMER_CREATE,
+                                     "filter subject is too long, maximum allowed is %d",
+                                     STREAM_SUBJECT_LEN_MAX);
         tokens += subject_tokens(mf_str(at[i]));
     }
     if (tokens > STREAM_TOKENS_MAX)
-        return js_refuse_text(e, JS_CONSUMER_CREATE,
-                              "maximum number of tokens in all filter subjects is %d",
-                              STREAM_TOKENS_MAX);
+        return js_error_set_text(e, JS_CONSUMER_CREATE,
+                                 "maximum number of tokens in all filter subjects is %d",
+                                 STREAM_TOKENS_MAX);
     return 0;
 }
 
@@ -313,12 +313,12 @@ static int check_filters(const struct consumer_config *c, struct js_error *e)
     int rc;
 
     if (!empty(c->filter_subject) && c->filter_subjects.n > 0)
-        return js_refuse(e, JS_CONSUMER_DUPLICATE_FILTER_SUBJECTS);
+        return js_error_set(e, JS_CONSUMER_DUPLICATE_FILTER_SUBJECTS);
     if (!empty(c->filter_subject) && !subject_valid(mf_str(c->filter_subject)))
         return bad_subject(e);
     for (size_t i = 0; i < c->filter_subjects.n; i++)
         if (empty(c->filter_subjects.at[i]))
-            return js_refuse(e, JS_CONSUMER_EMPTY_FILTER);
+            return js_error_set(e, JS_CONSUMER_EMPTY_FILTER);
     rc = check_filter_sizes(c, e);
     return rc != 0 || c->filter_subjects.n == 0 ? rc : check_overlap(&c->filter_subjects, e);
 }
@@ -327,16 +327,16 @@ static int check_filters(const struct consumer_config *c, struct js_error *e)
 
 static int also_set(struct js_error *e, const char *policy, const char *what)
 {
-    return js_refuse_text(
+    return js_error_set_text(
         e, JS_CONSUMER_INVALID_POLICY,
         "consumer delivery policy is deliver %s, but optional start %s is also set", policy, what);
 }
 
 static int not_set(struct js_error *e, const char *policy, const char *what)
 {
-    return js_refuse_text(e, JS_CONSUMER_INVALID_POLICY,
-                          "consumer delivery policy is deliver %s, but optional %s is not set",
-                          policy, what);
+    return js_error_set_text(e, JS_CONSUMER_INVALID_POLICY,
+                             "consumer delivery policy is deliver %s, but optional %s is not set",
+                             policy, what);
 }
 
 static int check_start(const struct consumer_config *c, struct js_error *e)
@@ -404,7 +404,7 @@ static int refuse_sampling(struct mf_slice s, const char *why, struct js_error *
         config_quote(&text, copy);
     mf_buf_printf(&text, ": %s", why);
     if (copy != NULL && !mf_buf_failed(&text))
-        rc = js_refuse(e, JS_CONSUMER_INVALID_SAMPLING, mf_buf_cstr(&text));
+        rc = js_error_set(e, JS_CONSUMER_INVALID_SAMPLING, mf_buf_cstr(&text));
     free(copy);
     mf_buf_fini(&text);
     return rc;
@@ -423,27 +423,27 @@ static int check_sampling(const struct consumer_config *c, struct js_error *e)
     why = atoi_error(s, &negative);
     if (why != NULL)
         return refuse_sampling(s, why, e);
-    return negative ? js_refuse(e, JS_CONSUMER_INVALID_SAMPLING, "<nil>") : 0;
+    return negative ? js_error_set(e, JS_CONSUMER_INVALID_SAMPLING, "<nil>") : 0;
 }
 
 static int check_groups(const struct consumer_config *c, struct js_error *e)
 {
     if (c->priority_policy == PRIORITY_NONE) {
         if (c->priority_groups.n > 0)
-            return js_refuse(e, JS_CONSUMER_PRIORITY_GROUP_WITH_POLICY_NONE);
+            return js_error_set(e, JS_CONSUMER_PRIORITY_GROUP_WITH_POLICY_NONE);
         if (c->priority_timeout_ns > 0)
-            return js_refuse(e, JS_CONSUMER_PINNED_TTL_WITHOUT_PRIORITY_POLICY_NONE);
+            return js_error_set(e, JS_CONSUMER_PINNED_TTL_WITHOUT_PRIORITY_POLICY_NONE);
         return 0;
     }
     if (!empty(c->deliver_subject))
-        return js_refuse(e, JS_CONSUMER_PUSH_WITH_PRIORITY_GROUP);
+        return js_error_set(e, JS_CONSUMER_PUSH_WITH_PRIORITY_GROUP);
     if (c->priority_groups.n == 0)
-        return js_refuse(e, JS_CONSUMER_PRIORITY_POLICY_WITHOUT_GROUP);
+        return js_error_set(e, JS_CONSUMER_PRIORITY_POLICY_WITHOUT_GROUP);
     for (size_t i = 0; i < c->priority_groups.n; i++) {
         if (empty(c->priority_groups.at[i]))
-            return js_refuse(e, JS_CONSUMER_EMPTY_GROUP_NAME);
+            return js_error_set(e, JS_CONSUMER_EMPTY_GROUP_NAME);
         if (!consumer_group_valid(c->priority_groups.at[i]))
-            return js_refuse(e, JS_CONSUMER_INVALID_GROUP_NAME);
+            return js_error_set(e, JS_CONSUMER_INVALID_GROUP_NAME);
     }
     return 0;
 }
@@ -454,8 +454,8 @@ static int check_show(const struct consumer_config *c, struct js_error *e)
 
     if (show == NULL || strcmp(show, "on") == 0 || strcmp(show, "off") == 0)
         return 0;
-    return js_refuse_text(e, JS_CONSUMER_CREATE, CONSUMER_SHOW_KEY ": \"%.64s\" is none of on, off",
-                          show);
+    return js_error_set_text(e, JS_CONSUMER_CREATE,
+                             CONSUMER_SHOW_KEY ": \"%.64s\" is none of on, off", show);
 }
 
 static int check_rest(const struct consumer_config *c, struct js_error *e)
@@ -466,14 +466,14 @@ static int check_rest(const struct consumer_config *c, struct js_error *e)
     if (rc != 0)
         return rc;
     if (c->flow_control && c->idle_heartbeat_ns == 0)
-        return js_refuse(e, JS_CONSUMER_WITH_FLOW_CONTROL_NEEDS_HEARTBEATS);
+        return js_error_set(e, JS_CONSUMER_WITH_FLOW_CONTROL_NEEDS_HEARTBEATS);
     if (!empty(c->durable_name) && !empty(c->name) && strcmp(c->durable_name, c->name) != 0)
-        return js_refuse(e, JS_CONSUMER_CREATE_DURABLE_AND_NAME_MISMATCH);
+        return js_error_set(e, JS_CONSUMER_CREATE_DURABLE_AND_NAME_MISMATCH);
     if (stream_metadata_size(&c->metadata) > STREAM_METADATA_MAX)
-        return js_refuse(e, JS_CONSUMER_METADATA_LENGTH, "128KB");
+        return js_error_set(e, JS_CONSUMER_METADATA_LENGTH, "128KB");
     if (reserved != NULL)
-        return js_refuse_text(e, JS_CONSUMER_CREATE, "consumer metadata key '%s' is reserved",
-                              reserved);
+        return js_error_set_text(e, JS_CONSUMER_CREATE, "consumer metadata key '%s' is reserved",
+                                 reserved);
     if ((rc = check_show(c, e)) != 0)
         return rc;
     return check_groups(c, e);

@@ -59,11 +59,11 @@ int consumer_config_check_update(const struct consumer_config *now,
     const char *text = changed(now, next);
 
     if (text != NULL)
-        return js_refuse(e, JS_CONSUMER_CREATE, text);
+        return js_error_set(e, JS_CONSUMER_CREATE, text);
     if (bound && !same(now->deliver_subject, next->deliver_subject))
-        return js_refuse(e, JS_CONSUMER_NAME_EXIST);
+        return js_error_set(e, JS_CONSUMER_NAME_EXIST);
     if (now->max_waiting != next->max_waiting)
-        return js_refuse(e, JS_CONSUMER_CREATE, "max waiting can not be updated");
+        return js_error_set(e, JS_CONSUMER_CREATE, "max waiting can not be updated");
     return 0;
 }
 
@@ -85,9 +85,9 @@ static int check_unique(const struct consumer_config *c, const struct consumer_c
         rc = pattern_set_overlaps(&set, w->claims, w->self);
     pattern_set_fini(&set);
     if (rc == MF_LIMIT)
-        return js_refuse(e, JS_CONSUMER_CREATE,
-                         "filters have too many wildcards to be compared with other consumers");
-    return rc > 0 ? js_refuse(e, JS_CONSUMER_WQ_CONSUMER_NOT_UNIQUE) : rc;
+        return js_error_set(e, JS_CONSUMER_CREATE,
+                            "filters have too many wildcards to be compared with other consumers");
+    return rc > 0 ? js_error_set(e, JS_CONSUMER_WQ_CONSUMER_NOT_UNIQUE) : rc;
 }
 
 static int check_queue(const struct consumer_config *c, const struct consumer_config_world *w,
@@ -98,13 +98,13 @@ static int check_queue(const struct consumer_config *c, const struct consumer_co
     if (w->stream->retention != RETENTION_WORKQUEUE || c->direct || c->sourcing)
         return 0;
     if (c->ack_policy != ACK_EXPLICIT && c->ack_policy != ACK_FLOW_CONTROL)
-        return js_refuse(e, JS_CONSUMER_WQ_REQUIRES_EXPLICIT_ACK);
+        return js_error_set(e, JS_CONSUMER_WQ_REQUIRES_EXPLICIT_ACK);
     if (c->deliver_policy != DELIVER_ALL)
-        return js_refuse(e, JS_CONSUMER_WQ_CONSUMER_NOT_DELIVER_ALL);
+        return js_error_set(e, JS_CONSUMER_WQ_CONSUMER_NOT_DELIVER_ALL);
     if (w->consumers == 0)
         return 0;
     if (consumer_filters(c, &filters) == 0)
-        return js_refuse(e, JS_CONSUMER_WQ_MULTIPLE_UNFILTERED);
+        return js_error_set(e, JS_CONSUMER_WQ_MULTIPLE_UNFILTERED);
     return check_unique(c, w, e);
 }
 
@@ -129,9 +129,9 @@ int consumer_config_admit(const struct consumer_config *c, bool exists,
     if (exists)
         return w->stream->retention == RETENTION_WORKQUEUE ? check_unique(c, w, e) : 0;
     if (w->consumers >= max_consumers(w))
-        return js_refuse(e, JS_MAXIMUM_CONSUMERS_LIMIT);
+        return js_error_set(e, JS_MAXIMUM_CONSUMERS_LIMIT);
     rc = check_queue(c, w, e);
     if (rc == 0 && name != NULL && strlen(name) > NAME_MAX_LEN)
-        rc = js_refuse(e, JS_CONSUMER_NAME_TOO_LONG, "255");
+        rc = js_error_set(e, JS_CONSUMER_NAME_TOO_LONG, "255");
     return rc;
 }

@@ -51,7 +51,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     c->timers.at_ns = c->timers.idle_at_ns = c->timers.pause_at_ns = c->read.retry_ns =
         c->pulls.at_ns = NEVER;
     c->created_ns = created_ns;
-    c->replay.upto = stream_announced(c->set->stream);
+    c->replay.upto = stream_notified(c->set->stream);
     c->name = mf_slice_dup(name);
     if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
         free(c->name);
@@ -346,8 +346,8 @@ void consumer_op_fail(struct consumer_op *op, int code)
 {
     struct js_error e;
 
-    js_refuse_text(&e, JS_CONSUMER_STORE_FAILED, "error creating store for consumer: %s",
-                   mf_err_text(code));
+    js_error_set_text(&e, JS_CONSUMER_STORE_FAILED, "error creating store for consumer: %s",
+                      mf_err_text(code));
     op->done(op, NULL, &e);
 }
 
@@ -507,13 +507,13 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
         seq = c->floor.sseq + 1;
     } else if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE) {
         if (seq < c->cfg.opt_start_seq)
-            return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start seq");
+            return js_error_set(e, JS_CONSUMER_INVALID_RESET, "below start seq");
     } else if (c->cfg.deliver_policy == DELIVER_BY_TIME) {
         uint64_t start = at_time(c);
         if (seq < (start == 0 ? c->set->told + 1 : start))
-            return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start time");
+            return js_error_set(e, JS_CONSUMER_INVALID_RESET, "below start time");
     } else if (c->cfg.deliver_policy != DELIVER_ALL) {
-        return js_refuse(e, JS_CONSUMER_INVALID_RESET, "not allowed");
+        return js_error_set(e, JS_CONSUMER_INVALID_RESET, "not allowed");
     }
     ack_forget_all(c);
     ack_upto_stop(c);

@@ -75,7 +75,7 @@ MF_MUSTCHECK int consumers_open(struct consumers **out, struct stream *s,
  * `409 Server Shutdown`), writes the states to the stream's store, frees the memory. */
 void consumers_close(struct consumers *g, bool deleted);
 /* The server is about to stop and clients are still connected: answers waiting pull requests. */
-void consumers_leaving(struct consumers *g);
+void consumers_shut_down(struct consumers *g);
 /* The clock was set: pauses may end sooner than timers know.  O(consumers). */
 void consumers_clock_stepped(struct consumers *g);
 /* The stream's configuration has changed: messages that no consumer needs are removed, the first
@@ -156,7 +156,7 @@ void consumer_interest_gained(struct consumer *c);
 
 const char *consumer_name(const struct consumer *c);
 const struct consumer_config *consumer_config(const struct consumer *c);
-struct consumers *consumer_group(const struct consumer *c);
+struct consumers *consumer_set_of(const struct consumer *c);
 void consumer_set_data(struct consumer *c, void *data); /* a pointer of the layer above */
 void *consumer_data(const struct consumer *c);
 

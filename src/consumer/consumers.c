@@ -165,7 +165,7 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
     g->told = m->seq;
     consumers_tick(g);
     router_match(g->filters, m->subject, one_stored, &copy);
-    if (router_starved(g->filters))
+    if (router_search_failed(g->filters))
         look_again(g);
     retention_news(g, m->seq);
 }
@@ -192,7 +192,7 @@ static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subjec
     /* Whose filters are others now. */
     for (pos = g->apart.next; g->given_up > 0 && pos != &g->apart; pos = pos->next)
         ack_forget_given_one(mf_container(pos, struct consumer, apart), seq);
-    if (!router_starved(g->filters))
+    if (!router_search_failed(g->filters))
         return;
     for (size_t i = 0; i < g->count; i++)
         ack_gone(g->at[i], seq);
@@ -295,7 +295,7 @@ static void purge_done(struct stream_observer *o, struct mf_slice filter)
 void consumers_catch_up(struct consumers *g)
 {
     if (g->watching)
-        stream_announce(g->stream);
+        stream_notify_now(g->stream);
 }
 
 /* A stream whose news nobody wants need not read them. */
@@ -307,7 +307,7 @@ void consumers_watch(struct consumers *g)
     }
     g->watching = true;
     stream_observe(g->stream, &g->observer);
-    g->told = stream_announced(g->stream);
+    g->told = stream_notified(g->stream);
 }
 
 void consumers_unwatch(struct consumers *g)
@@ -340,8 +340,8 @@ static void group_bury(struct consumers *g)
     loop_timer_stop(g->flush_timer);
     work_cancel(g->host->loop, &g->scan);
     work_cancel(g->host->loop, &g->count_run);
-    stream_unhold(g->stream, &g->scan);
-    stream_unhold(g->stream, &g->count_run);
+    stream_throttle_cancel(g->stream, &g->scan);
+    stream_throttle_cancel(g->stream, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
 }
@@ -390,7 +390,7 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
     return 0;
 }
 
-void consumers_leaving(struct consumers *g)
+void consumers_shut_down(struct consumers *g)
 {
     for (size_t i = 0; i < g->count; i++)
         pull_end_all(g->at[i], "409 Server Shutdown", true);

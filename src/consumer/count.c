@@ -142,7 +142,7 @@ static bool count_turn(struct work_task *t)
     struct consumers *g = mf_container(t, struct consumers, count_run);
     uint64_t steps = 0;
 
-    if (stream_hold(g->stream, t)) /* acks remove messages, too */
+    if (stream_throttle(g->stream, t)) /* acks remove messages, too */
         return false;
     while (steps < SLICE_STEPS && !mf_list_empty(&g->counts)) {
         struct consumer *c = mf_container(g->counts.next, struct consumer, count.link);

@@ -11,7 +11,7 @@ const struct consumer_config *consumer_config(const struct consumer *c)
     return &c->cfg;
 }
 
-struct consumers *consumer_group(const struct consumer *c)
+struct consumers *consumer_set_of(const struct consumer *c)
 {
     return c->set;
 }

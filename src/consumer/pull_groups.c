@@ -159,7 +159,7 @@ void groups_timeout(struct consumer *c)
 int consumer_unpin(struct consumer *c, struct mf_slice group, struct js_error *e)
 {
     if (!known(c, group))
-        return js_refuse(e, JS_CONSUMER_INVALID_PRIORITY_GROUP);
+        return js_error_set(e, JS_CONSUMER_INVALID_PRIORITY_GROUP);
     unpin(c, group, "admin");
     return 0;
 }

@@ -60,10 +60,10 @@ static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, 
 
 static void add_life(struct consumer *c, const struct stream_msg *m, struct mf_buf *b)
 {
-    char text[STREAM_LIFE_HEADERS];
-    struct stream_life room, *life = stream_life_of(c->set->stream, m, &room);
+    char text[STREAM_LIFETIME_HEADERS];
+    struct stream_lifetime room, *life = stream_lifetime_of(c->set->stream, m, &room);
 
-    mf_buf_append(b, text, stream_put_life(text, life, c->set->now_ns));
+    mf_buf_append(b, text, stream_put_lifetime(text, life, c->set->now_ns));
 }
 
 /* The stored headers, and what the consumer adds: then they are in *b. */
@@ -72,7 +72,7 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
 {
     uint8_t text[20];
 
-    if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->set->stream, m, b))
+    if ((c->cfg.direct || c->cfg.sourcing) && stream_export_header(c->set->stream, m, b))
         return mf_buf_slice(b);
     if (!c->adds_headers && !pinned)
         return m->hdr;
@@ -423,7 +423,7 @@ static bool run(struct work_task *t)
     struct consumers *g = mf_container(t, struct consumers, run);
     struct mf_list *n;
 
-    stream_announce(g->stream); /* what came with what went is pending already */
+    stream_notify_now(g->stream); /* what came with what went is pending already */
     g->running = true;
     while ((n = mf_list_pop(&g->ready)) != NULL) {
         pump(mf_container(n, struct consumer, ready), SLICE);

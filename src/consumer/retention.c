@@ -81,7 +81,7 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
         return true;
     router_match(g->filters, subject, ask_consumer, &q);
     /* No memory to ask: as if somebody did, or it would be lost to who does. */
-    return q.needed || router_starved(g->filters) || needed_apart(g, seq);
+    return q.needed || router_search_failed(g->filters) || needed_apart(g, seq);
 }
 
 static bool remove_message(struct consumers *g, uint64_t seq)
@@ -112,7 +112,7 @@ bool retention_wanted(void *group, struct mf_slice subject)
 {
     struct consumers *g = group;
 
-    return router_has_interest(g->filters, subject) || router_starved(g->filters);
+    return router_has_interest(g->filters, subject) || router_search_failed(g->filters);
 }
 
 static bool scans(const struct consumers *g)
@@ -125,7 +125,7 @@ static bool scan_some(struct consumers *g)
 {
     uint64_t seq;
 
-    if (!scans(g) || stream_hold(g->stream, &g->scan))
+    if (!scans(g) || stream_throttle(g->stream, &g->scan))
         return false;
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->scan_at);

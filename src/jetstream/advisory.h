@@ -15,8 +15,8 @@ void consumer_advisory(void *arg, const struct consumer_event *e);
 /* Members of a stream_host; arg is the js_account. */
 void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
                               const char *reason);
-bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expiring *e);
-bool ttl_event_heard(void *arg, struct stream *s, enum stream_ttl_kind kind);
-void ttl_event_send(void *arg, struct stream *s, const struct stream_ttl_event *e);
+bool advisory_ttl_expiring(void *arg, struct stream *s, const struct stream_expiring *e);
+bool advisory_ttl_heard(void *arg, struct stream *s, enum stream_ttl_kind kind);
+void advisory_ttl_send(void *arg, struct stream *s, const struct stream_ttl_event *e);
 
 #endif

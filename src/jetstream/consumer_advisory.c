@@ -90,7 +90,7 @@ void consumer_advisory(void *arg, const struct consumer_event *e)
 {
     struct js_account *ja = arg;
     const struct form *f = &forms[e->kind];
-    const char *stream = stream_name(consumers_stream(consumer_group(e->consumer)));
+    const char *stream = stream_name(consumers_stream(consumer_set_of(e->consumer)));
     const char *name = consumer_name(e->consumer);
     struct event v;
     int n = snprintf(v.subject, sizeof v.subject, "%s.%s.%s", f->subject, stream, name);

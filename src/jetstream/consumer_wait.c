@@ -174,7 +174,7 @@ void waits_drop(struct js_account *ja, const struct consumers *g)
     for (size_t i = 0; i < t->cap; i++) {
         for (struct table_node *at = t->slot[i]; at != NULL; at = at->next) {
             struct waiter *w = mf_container(at, struct waiter, node);
-            if (consumer_group(w->consumer) == g) {
+            if (consumer_set_of(w->consumer) == g) {
                 mf_list_del(&w->link);
                 mf_list_push(&gone, &w->link);
             }

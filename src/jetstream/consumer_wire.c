@@ -20,7 +20,7 @@ static const struct mf_slice ack_prefix = MF_LIT("$JS.ACK."), flow_prefix = MF_L
 
 static unsigned delivering; /* one loop thread */
 
-bool wire_delivering(void)
+bool consumer_wire_delivering(void)
 {
     return delivering > 0;
 }
@@ -48,7 +48,7 @@ static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg
     delivering++;
     n = account_publish(ja->account, &rm);
     delivering--;
-    return n == 0 && router_starved(account_router(ja->account)) ? CONSUMER_LATER : n;
+    return n == 0 && router_search_failed(account_router(ja->account)) ? CONSUMER_LATER : n;
 }
 
 static bool host_bound(void *arg, struct mf_slice subject, struct mf_slice queue)
@@ -62,7 +62,7 @@ static uint64_t host_departures(void *arg)
 {
     struct js_account *ja = arg;
 
-    return router_departures(account_router(ja->account));
+    return router_count_ended(account_router(ja->account));
 }
 
 static size_t host_largest(void *arg)
@@ -183,7 +183,7 @@ static bool flow_deliver(struct router_sub *sub, const struct router_msg *m)
 
 /* --- in: pull requests ------------------------------------------------------------------------ */
 
-bool wire_next(struct js_account *ja, const struct router_msg *m, struct mf_slice rest)
+bool consumer_wire_next(struct js_account *ja, const struct router_msg *m, struct mf_slice rest)
 {
     static const struct mf_slice prefix = MF_LIT("CONSUMER.MSG.NEXT.");
     struct consumer *c;

@@ -7,9 +7,9 @@
 
 /* CONSUMER.MSG.NEXT; rest: the subject behind $JS.API.  False: no such consumer, so there is no
  * responder.  O(log streams), allocates nothing. */
-bool wire_next(struct js_account *ja, const struct router_msg *m, struct mf_slice rest);
+bool consumer_wire_next(struct js_account *ja, const struct router_msg *m, struct mf_slice rest);
 /* True during a delivery.  Receivers that run at once (a mirror is one) must not call back into the
  * consumer before the delivery has ended. */
-bool wire_delivering(void);
+bool consumer_wire_delivering(void);
 
 #endif

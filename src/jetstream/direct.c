@@ -43,7 +43,7 @@ static uint8_t *put_u64(uint8_t *at, uint64_t v)
 
 void direct_send(struct js_account *ja, const char *stream, struct mf_slice reply,
                  const struct stream_msg *m, const struct direct_place *place,
-                 const struct stream_life *life)
+                 const struct stream_lifetime *life)
 {
     struct mf_slice name = mf_str(stream);
     struct mf_buf *block = lend_take();
@@ -51,7 +51,7 @@ void direct_send(struct js_account *ja, const char *stream, struct mf_slice repl
 
     at = block == NULL ? NULL
                        : mf_buf_reserve(block, m->hdr.len + name.len + m->subject.len + 320 +
-                                                   STREAM_LIFE_HEADERS);
+                                                   STREAM_LIFETIME_HEADERS);
     if (at == NULL) {
         lend_give(block);
         direct_send_status(ja, reply, DIRECT_NO_MEMORY);
@@ -74,7 +74,7 @@ void direct_send(struct js_account *ja, const char *stream, struct mf_slice repl
     }
     at = put(at, MF_LIT("\r\n"));
     if (life != NULL)
-        at += stream_put_life((char *)at, life, jetstream_now_ns(ja->js));
+        at += stream_put_lifetime((char *)at, life, jetstream_now_ns(ja->js));
     at = put(at, MF_LIT("\r\n"));
     js_publish(ja, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
                m->payload);
@@ -104,13 +104,13 @@ struct direct_load {
 static void send_one(struct js_account *ja, struct stream *s, struct mf_slice reply,
                      const struct stream_msg *m, unsigned how)
 {
-    struct stream_life life;
+    struct stream_lifetime life;
 
     if ((how & DIRECT_NO_HDR) != 0)
         direct_send_bare(ja, reply, m);
     else
         direct_send(ja, stream_name(s), reply, m, NULL,
-                    (how & DIRECT_LIFE) != 0 ? stream_life_of(s, m, &life) : NULL);
+                    (how & DIRECT_LIFE) != 0 ? stream_lifetime_of(s, m, &life) : NULL);
     if ((how & DIRECT_LAST) != 0)
         stream_slide(s, m);
 }

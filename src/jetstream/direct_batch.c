@@ -186,7 +186,7 @@ void batch_send_end(struct direct_batch *b)
 
 static void send_msg(struct direct_batch *b, struct stream *s, const struct stream_msg *m)
 {
-    struct stream_life room, *life = b->req.life ? stream_life_of(s, m, &room) : NULL;
+    struct stream_lifetime room, *life = b->req.life ? stream_lifetime_of(s, m, &room) : NULL;
     bool bare = b->req.no_hdr && !batch_is_multi(b);
 
     /* Without headers there is no pending count to show; nats-server does not count down either. */

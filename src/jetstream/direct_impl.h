@@ -24,10 +24,10 @@ struct direct_place {
 
 /* Sends a message with the headers of its origin; place NULL: a single one.  life not NULL: with
  * its time left.  Allocates only to grow the pooled buffer. */
-struct stream_life;
+struct stream_lifetime;
 void direct_send(struct js_account *ja, const char *stream, struct mf_slice reply,
                  const struct stream_msg *m, const struct direct_place *place,
-                 const struct stream_life *life);
+                 const struct stream_lifetime *life);
 /* Sends the payload alone. */
 void direct_send_bare(struct js_account *ja, struct mf_slice reply, const struct stream_msg *m);
 /* Sends a header block alone. */

@@ -86,7 +86,7 @@ static void stream_added(void *arg, struct stream *s)
         log_error("account %s: consumers of stream %s: %s", account_name(ja->account),
                   stream_name(s), e.text);
     source_wire_follow(ja, s);
-    sources_kick(&js_wire(ja)->source_host, stream_name(s));
+    sources_retry(&js_wire(ja)->source_host, stream_name(s));
 }
 
 /* Sources end before the new subjects are subscribed: a promoted mirror must not store a message
@@ -107,7 +107,7 @@ static void stream_removed(void *arg, struct stream *s)
     direct_forget(s);
     ingest_remove(s);
     if (!ja->closing)
-        sources_kick(&js_wire(ja)->source_host, stream_name(s));
+        sources_retry(&js_wire(ja)->source_host, stream_name(s));
 }
 
 static uint32_t or_default(int64_t value, uint32_t usual)
@@ -128,9 +128,9 @@ static void host_fill(struct js_account *ja)
     h->wall_ns = host_wall;
     h->publish = host_publish;
     h->batch_abandoned = advisory_batch_abandoned;
-    h->ttl_expiring = ttl_event_expiring;
-    h->ttl_heard = ttl_event_heard;
-    h->ttl_event = ttl_event_send;
+    h->ttl_expiring = advisory_ttl_expiring;
+    h->ttl_heard = advisory_ttl_heard;
+    h->ttl_event = advisory_ttl_send;
     h->arg = ja;
     h->account = account_name(ja->account);
     h->strict = opts->compat_strict;
@@ -489,7 +489,7 @@ static void notify_leaving(void *arg, struct stream *s)
 
     (void)arg;
     if (g != NULL)
-        consumers_leaving(g);
+        consumers_shut_down(g);
 }
 
 void jetstream_leaving(struct jetstream *js)

@@ -58,7 +58,7 @@ bool js_subject_heard(const struct js_account *ja, struct mf_slice subject)
     struct router *r = account_router(ja->account);
 
     /* Unknown for lack of memory counts as heard. */
-    return subject.len > 0 && (router_has_interest(r, subject) || router_starved(r));
+    return subject.len > 0 && (router_has_interest(r, subject) || router_search_failed(r));
 }
 
 /* A Go integer: a sign and digits, of any length; an empty value counts as none.  false: it is no

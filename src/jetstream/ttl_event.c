@@ -29,7 +29,7 @@ static void write_expiring(struct mf_buf *out, struct stream *s, const struct st
     jsonw_end(&w);
 }
 
-bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expiring *e)
+bool advisory_ttl_expiring(void *arg, struct stream *s, const struct stream_expiring *e)
 {
     struct js_account *ja = arg;
     struct mf_buf *subject = lend_take(), text = MF_BUF_INIT;
@@ -73,7 +73,7 @@ static void put_subject(char subject[640], struct stream *s, enum stream_ttl_kin
                    stream_name(s));
 }
 
-bool ttl_event_heard(void *arg, struct stream *s, enum stream_ttl_kind kind)
+bool advisory_ttl_heard(void *arg, struct stream *s, enum stream_ttl_kind kind)
 {
     struct js_account *ja = arg;
     char subject[640];
@@ -118,7 +118,7 @@ static void write_counts(struct jsonw *w, const struct stream_ttl_event *e)
         jsonw_str(w, "warn", clock_duration(text, e->warn_ns));
 }
 
-void ttl_event_send(void *arg, struct stream *s, const struct stream_ttl_event *e)
+void advisory_ttl_send(void *arg, struct stream *s, const struct stream_ttl_event *e)
 {
     struct js_account *ja = arg;
     const struct backfill_status *job = backfill_status(s);

@@ -13,6 +13,6 @@ struct health_problem {
     const char *account, *stream, *consumer; /* NULL: not about one */
     const char *text;
 };
-typedef void (*health_tell)(void *arg, const struct health_problem *p);
+typedef void (*health_report_fn)(void *arg, const struct health_problem *p);
 
 #endif

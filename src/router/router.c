@@ -139,7 +139,7 @@ void router_unsubscribe(struct router *r, struct router_sub *s)
     release_emptied(r, n);
 }
 
-uint64_t router_departures(const struct router *r)
+uint64_t router_count_ended(const struct router *r)
 {
     return r->removes;
 }
@@ -319,7 +319,7 @@ static bool any_alive(struct node *n)
     return false;
 }
 
-bool router_starved(const struct router *r)
+bool router_search_failed(const struct router *r)
 {
     return r->starved;
 }

@@ -56,7 +56,8 @@ MF_MUSTCHECK int router_subscribe(struct router *r, struct mf_slice pattern, str
                                   struct router_sub *s);
 void router_unsubscribe(struct router *r, struct router_sub *s); /* harmless twice */
 /* Returns the number of receivers: every plain match, and one member, chosen at random, of each
- * queue name among all matching patterns. 0 without memory to list the matches: router_starved().
+ * queue name among all matching patterns. 0 without memory to list the matches:
+ * router_search_failed().
  */
 size_t router_publish(struct router *r, const struct router_msg *m);
 /* Whether any subscription matches.  Does not call deliver(). */
@@ -65,7 +66,7 @@ bool router_has_interest(struct router *r, struct mf_slice subject);
  * subscription; else: a member of that queue group.  O(tokens + matching patterns). */
 bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice queue);
 /* The number of subscriptions that ended. */
-uint64_t router_departures(const struct router *r);
+uint64_t router_count_ended(const struct router *r);
 
 /* Observer of the subscriptions of a router.  Embedded in its owner, which zeroes it, fills the
  * first three members and frees it after router_unobserve().  Either function may be NULL.
@@ -87,7 +88,7 @@ void router_match(struct router *r, struct mf_slice subject,
                   void (*visit)(void *arg, struct router_sub *s), void *arg);
 /* Whether the last search found no memory: its result "nobody" may be wrong.  Must be called right
  * after the search: receivers may search, too. */
-bool router_starved(const struct router *r);
+bool router_search_failed(const struct router *r);
 /* Every subscription, unordered; visit must not change the router. */
 void router_each(struct router *r, void (*visit)(void *arg, struct router_sub *s), void *arg);
 

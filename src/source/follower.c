@@ -108,9 +108,9 @@ static void fail_text(struct follower *l, const char *text)
 {
     struct js_error e;
 
-    js_refuse_text(&e,
-                   l->mirror ? JS_MIRROR_CONSUMER_SETUP_FAILED : JS_SOURCE_CONSUMER_SETUP_FAILED,
-                   "%s", text);
+    js_error_set_text(&e,
+                      l->mirror ? JS_MIRROR_CONSUMER_SETUP_FAILED : JS_SOURCE_CONSUMER_SETUP_FAILED,
+                      "%s", text);
     follower_fail(l, &e);
 }
 
@@ -190,8 +190,8 @@ static void judge(struct follower *l, const struct upstream_answer *a, const cha
     }
     if (l->src.consumer != NULL &&
         (a->ack_policy == NULL || strcmp(a->ack_policy, "flow_control") != 0)) {
-        js_refuse(&e, l->mirror ? JS_MIRROR_CONSUMER_REQUIRES_ACK_FC
-                                : JS_SOURCE_CONSUMER_REQUIRES_ACK_FC);
+        js_error_set(&e, l->mirror ? JS_MIRROR_CONSUMER_REQUIRES_ACK_FC
+                                   : JS_SOURCE_CONSUMER_REQUIRES_ACK_FC);
         follower_fail(l, &e);
         return;
     }

@@ -168,7 +168,7 @@ static bool hand_over(struct follower *l, const struct mf_msg *m, const struct u
     hdr = upstream_header(&all->hdr, m->hdr, lend_slice(&all->mark));
     (void)lend_slice(&all->hdr);
     if (mf_buf_failed(&all->mark) || mf_buf_failed(&all->hdr) || (c = copy_get()) == NULL) {
-        js_refuse(&l->error, JS_INSUFFICIENT_RESOURCES);
+        js_error_set(&l->error, JS_INSUFFICIENT_RESOURCES);
         return false;
     }
     c->follower = l;

@@ -37,7 +37,7 @@ MF_MUSTCHECK int sources_follow(struct sources **all, struct stream *s, struct s
 void sources_close(struct sources *all, bool forever);
 /* A stream of this name was created or deleted in the account: its followers ask for a consumer
  * again.  O(streams that follow others). */
-void sources_kick(struct source_host *h, const char *upstream);
+void sources_retry(struct source_host *h, const char *upstream);
 
 /* The mirror has nearly caught up with its upstream since it began to follow. */
 bool sources_caught_up(const struct sources *all);

@@ -190,7 +190,7 @@ void sources_close(struct sources *all, bool forever)
     free(all);
 }
 
-void sources_kick(struct source_host *h, const char *upstream)
+void sources_retry(struct source_host *h, const char *upstream)
 {
     struct mf_list *pos;
 

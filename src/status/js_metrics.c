@@ -185,7 +185,7 @@ static void server_write(struct js_status *st, size_t accounts, struct mf_buf *b
 {
     struct stream_usage reserved;
 
-    api_reserved(st->api, &reserved);
+    limits_reserved(st->api, &reserved);
     prom_metric(b, "mayfly_jetstream_accounts", "gauge", "Accounts with JetStream.",
                 (double)accounts);
     prom_metric(b, "mayfly_jetstream_storage_used_bytes", "gauge", "Used by file streams.",

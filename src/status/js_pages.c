@@ -78,7 +78,7 @@ void js_limits_write(struct js_status *st, struct jsonw *w)
     opt_limit(w, "max_batch_inflight_total", js->batch_max_inflight_total);
     opt_limit(w, "max_batch_size", js->batch_max_msgs);
     opt_limit(w, "max_batch_timeout", js->batch_timeout_ns);
-    jsonw_i64(w, "default_max_consumers", api_default_max_consumers(js));
+    jsonw_i64(w, "default_max_consumers", limits_default_max_consumers(js));
     jsonw_end(w);
 }
 
@@ -90,7 +90,7 @@ void js_stats_write(struct js_status *st, struct jsonw *w)
 
     mf_list_each(pos, &st->js->list) n +=
         mf_container(pos, struct js_account, link)->catalog != NULL;
-    api_reserved(st->api, &reserved);
+    limits_reserved(st->api, &reserved);
     jsonw_i64(w, "memory", st->js->usage.memory);
     jsonw_i64(w, "storage", st->js->usage.file);
     jsonw_i64(w, "reserved_memory", reserved.memory);
@@ -119,7 +119,7 @@ void js_status_varz(struct js_status *st, struct jsonw *w, bool paths)
 struct checkup {
     const char *account;
     const char *dir, *folder; /* of the account's streams, and of the one looked at */
-    health_tell tell;
+    health_report_fn tell;
     void *arg;
 };
 
@@ -272,7 +272,7 @@ static void health_add(struct js_status *st, const char *account, const struct c
 }
 
 void js_status_health(struct js_status *st, const struct health_query *q, struct doc *d,
-                      health_tell told, void *arg)
+                      health_report_fn told, void *arg)
 {
     struct checkup c = {.tell = told, .arg = arg};
     struct account *acc;

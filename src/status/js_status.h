@@ -35,7 +35,7 @@ void js_status_metrics(struct js_status *st, struct doc *d); /* adds the steps o
 /* Reports every problem, at once or in steps that it adds to d; no report: healthy.  Strings of q
  * are copied, arg must outlive the steps. */
 void js_status_health(struct js_status *st, const struct health_query *q, struct doc *d,
-                      health_tell told, void *arg);
+                      health_report_fn told, void *arg);
 /* True if the account has JetStream.  O(accounts). */
 bool js_status_enabled(struct js_status *st, const struct account *acc);
 void js_status_log_start(const struct api *a); /* logs limits, directory and domain */

@@ -15,13 +15,13 @@ static bool is_set(const char *text)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-static void report(health_tell fn, void *arg, int status, const char *type, const char *text)
+static void report(health_report_fn fn, void *arg, int status, const char *type, const char *text)
 {
     fn(arg, &(struct health_problem){.status = status, .type = type, .text = text});
 }
 
 static void find_problems(struct status *s, const struct healthz_query *q, struct doc *d,
-                          health_tell fn, void *arg)
+                          health_report_fn fn, void *arg)
 {
     struct health_query what = {q->account, q->stream, q->consumer};
 

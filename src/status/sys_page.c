@@ -43,7 +43,7 @@ static bool has_reader(const struct doc *d)
     const struct sys_page *p = mf_container(d, struct sys_page, doc);
     struct router *r = account_router(p->q.account);
 
-    return router_has_interest(r, p->msg.reply) || router_starved(r);
+    return router_has_interest(r, p->msg.reply) || router_search_failed(r);
 }
 
 static struct sys_page *page_new(struct sys_request *q, const struct sys_endpoint *endpoint)

@@ -211,14 +211,14 @@ void store_page_free(struct store_page *p)
 
 /* --- without a deadline ----------------------------------------------------------------------- */
 
-uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from_seq, size_t *steps,
-                            bool *more)
+uint64_t store_next_without_deadline(const struct store *s, bool infinite, uint64_t *from_seq,
+                                     size_t *steps, bool *more)
 {
     const struct index *ix = view_index(s);
 
     *more = false;
     for (;;) {
-        uint32_t id = index_next_endless(ix, infinite, from_seq, steps);
+        uint32_t id = index_next_without_deadline(ix, infinite, from_seq, steps);
         if (id == INDEX_NONE) {
             *more = *steps == 0;
             return 0;

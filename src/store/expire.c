@@ -13,7 +13,7 @@ void store_now(struct store *s, int64_t now_ns)
         s->now_ns = now_ns;
 }
 
-bool store_mortal(const struct store *s)
+bool store_has_deadlines(const struct store *s)
 {
     return index_deadlines(view_index(s)) > 0 || index_deadlines(s->ix) > 0;
 }
@@ -30,19 +30,19 @@ int64_t store_next_deadline(const struct store *s)
 }
 
 static bool notify_expiry(struct store *s, uint32_t id, int64_t deadline_ns,
-                          bool (*visit)(void *arg, const struct store_death *d), void *arg)
+                          bool (*visit)(void *arg, const struct store_expiry *d), void *arg)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
     uint32_t key = index_key(s->ix, id);
     uint64_t place = index_place(s->ix, id);
 
     lend_unmark(text, sizeof text);
-    struct store_death d = {.seq = index_seq(s->ix, id),
-                            .deadline_ns = deadline_ns,
-                            .key = keys_text(index_keys(s->ix), key, text),
-                            .flags = place_flags(place) | index_bits(s->ix, id),
-                            .len = place_len(place),
-                            .last = true};
+    struct store_expiry d = {.seq = index_seq(s->ix, id),
+                             .deadline_ns = deadline_ns,
+                             .key = keys_text(index_keys(s->ix), key, text),
+                             .flags = place_flags(place) | index_bits(s->ix, id),
+                             .len = place_len(place),
+                             .last = true};
 
     lend_mark(d.key.ptr, d.key.len);
     for (uint32_t o = index_key_last(s->ix, key); o != INDEX_NONE && d.last;
@@ -54,7 +54,7 @@ static bool notify_expiry(struct store *s, uint32_t id, int64_t deadline_ns,
 /* Expires one due message.  False: none is due, or it must wait: it is not committed yet, or its
  * marker found no room. */
 static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
-                       bool (*visit)(void *arg, const struct store_death *d), void *arg)
+                       bool (*visit)(void *arg, const struct store_expiry *d), void *arg)
 {
     int64_t deadline_ns;
     uint32_t id = index_due(s->ix, &deadline_ns);
@@ -95,7 +95,7 @@ static void mark_write(struct store *s, struct record_mark mark)
 }
 
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
-                    bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more)
+                    bool (*visit)(void *arg, const struct store_expiry *d), void *arg, bool *more)
 {
     struct record_mark mark = s->log.mark;
     struct record_pos at;

@@ -156,12 +156,12 @@ void late_sum(struct store *s, struct totals *sum, uint64_t *keys)
     *keys = w.keys;
 }
 
-uint64_t store_late_steps(const struct store *s)
+uint64_t store_overdue_steps(const struct store *s)
 {
     return s->view.late.steps;
 }
 
-void store_late_check(struct store *s)
+void store_overdue_check(struct store *s)
 {
     struct late_walk w = {.s = s, .ix = s->ix, .to_ns = s->now_ns};
     struct totals sum;

@@ -142,7 +142,7 @@ static void read_slice(struct store_patrol *p)
     }
     n = n < p->cap ? n : p->cap;
     c->status = read_aside(c, p->buf, n, p->offset);
-    if (store_io_passes(c->status))
+    if (store_io_is_shortage(c->status))
         return;
     p->read += n;
     p->want = 0;
@@ -172,7 +172,7 @@ static void slice_work(void *arg)
     }
     if (p->offset == SEGMENT_PAGE) {
         c->status = read_aside(c, page, sizeof page, 0);
-        if (store_io_passes(c->status))
+        if (store_io_is_shortage(c->status))
             return;
         p->whole = c->status != 0 || !scrub_page_ok(c, page);
         c->status = 0;

@@ -139,7 +139,7 @@ int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
     return peek(s, seq, false, out);
 }
 
-int store_peek_dead(struct store *s, uint64_t seq, struct store_rec *out)
+int store_peek_overdue(struct store *s, uint64_t seq, struct store_rec *out)
 {
     return peek(s, seq, true, out);
 }
@@ -254,7 +254,7 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
     if (p == NULL)
         return MF_NOMEM;
     int rc = s->io->pread(s->io, seg->file, p, len, offset, &e);
-    if (store_io_passes(rc))
+    if (store_io_is_shortage(rc))
         return rc; /* a shortage is no damage */
     if (rc != 0 || !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq))
         return read_damaged(s, seq, seg->number, offset, len);

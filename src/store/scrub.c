@@ -116,7 +116,7 @@ static int read_around(struct scrubber *c, uint8_t *dst,
         size_t n = c->limit - at < BLOCK ? (size_t)(c->limit - at) : BLOCK;
         int rc = read(c, dst + at, n, at);
 
-        if (store_io_passes(rc))
+        if (store_io_is_shortage(rc))
             return rc;
         if (rc != 0)
             memset(dst + at, 0, n);
@@ -130,7 +130,7 @@ void scrub_whole(struct scrubber *c,
     uint8_t *copy = malloc(c->limit);
 
     c->status = copy == NULL ? MF_NOMEM : read(c, copy, c->limit, 0);
-    if (copy != NULL && c->status != 0 && !store_io_passes(c->status))
+    if (copy != NULL && c->status != 0 && !store_io_is_shortage(c->status))
         c->status = read_around(c, copy, read);
     if (c->status == 0) {
         c->chain_known = false; /* it is that of the slice, not of the beginning */
@@ -162,7 +162,7 @@ static void scrub_work(void *arg)
             return;
         }
         int rc = c->file == NULL ? MF_IO : c->io->pread(c->io, c->file, copy, c->limit, 0, &e);
-        if (store_io_passes(rc)) { /* nothing is known of the file */
+        if (store_io_is_shortage(rc)) { /* nothing is known of the file */
             c->status = rc;
             free(copy);
             return;

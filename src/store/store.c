@@ -178,7 +178,7 @@ static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_e
 
     if (seg != NULL && seg->file != NULL)
         rc = s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why);
-    if (store_io_passes(rc))
+    if (store_io_is_shortage(rc))
         return mf_fail(e, rc, "%s", why.text);
     if (rc == 0 && get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
         len = get_u32(head + 4) - 56;

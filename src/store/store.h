@@ -127,7 +127,7 @@ MF_MUSTCHECK int store_reserve(struct store *s, size_t removals);
 MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
 /* The same if any accepted write is not yet committed.  False: all writes are committed, or never
  * will be; the waiter is not called.  A waiter that is removed from its list is not called. */
-bool store_settle(struct store *s, struct store_wait *w);
+bool store_wait_pending(struct store *s, struct store_wait *w);
 
 /* fn is called right before a commit group with records is written.  Records that fn writes (no
  * batch) are part of the same group, so after a crash they exist if the rest does.  One callback
@@ -154,19 +154,19 @@ void store_blob_each(struct store *s,
 /* The time for deadlines in all reads.  An earlier time than before has no effect. */
 void store_now(struct store *s, int64_t now_ns);
 /* True if any message has a deadline.  If not, no read needs the time.  O(1). */
-bool store_mortal(const struct store *s);
+bool store_has_deadlines(const struct store *s);
 /* The latest time in the log: start a steady clock (steady.h) from here. */
 int64_t store_clock_floor(const struct store *s);
 /* When to call store_expire() next: never later than the first deadline; INT64_MAX: none. */
 int64_t store_next_deadline(const struct store *s);
 
-#define STORE_DEATH_LONG 0xFFFFFu
-struct store_death {
+#define STORE_EXPIRY_LONG 0xFFFFFu
+struct store_expiry {
     uint64_t seq;
     int64_t deadline_ns;
     struct mf_slice key; /* valid during the call */
     uint16_t flags;      /* the two low bits, STORE_PINNED */
-    uint32_t len;        /* key, head and body; STORE_DEATH_LONG: that or more */
+    uint32_t len;        /* key, head and body; STORE_EXPIRY_LONG: that or more */
     bool last;           /* no other message of this key is left */
 };
 /* One sweep: expires at most `max` messages due by now_ns, in (deadline, sequence) order, as one
@@ -175,7 +175,7 @@ struct store_death {
  * message and later ones stay.  No record per message: one time mark.  Returns the number of
  * expired messages; *more: call again soon. */
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
-                    bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more);
+                    bool (*visit)(void *arg, const struct store_expiry *d), void *arg, bool *more);
 
 /* --- reading -------------------------------------------------------------------------------- */
 
@@ -200,8 +200,8 @@ struct store_state {
 /* O(segments), also while many messages are overdue: each overdue message is counted once
  * (late.c). */
 void store_state(struct store *s, struct store_state *out);
-uint64_t store_late_steps(const struct store *s); /* messages visited for that; for tests */
-void store_late_check(struct store *s);           /* aborts if a kept count is wrong; for tests */
+uint64_t store_overdue_steps(const struct store *s); /* messages visited for that; for tests */
+void store_overdue_check(struct store *s); /* aborts if a kept count is wrong; for tests */
 uint64_t store_last_seq(const struct store *s);
 uint64_t store_disk_bytes(const struct store *s);
 
@@ -209,12 +209,12 @@ uint64_t store_disk_bytes(const struct store *s);
  * store_read().  MF_CORRUPT: damaged on disk (reported in store_damage()). */
 MF_MUSTCHECK int store_peek(struct store *s, uint64_t seq, struct store_rec *out);
 /* The same, also for an overdue message. */
-MF_MUSTCHECK int store_peek_dead(struct store *s, uint64_t seq, struct store_rec *out);
+MF_MUSTCHECK int store_peek_overdue(struct store *s, uint64_t seq, struct store_rec *out);
 /* The same from disk, without stopping the loop.  The record is valid in done() only.  status: 0,
  * MF_NOTFOUND, MF_CORRUPT or MF_NOMEM; without descriptors it waits for one. */
 struct store_read {
     uint64_t seq;
-    bool dead; /* as store_peek_dead() */
+    bool dead; /* as store_peek_overdue() */
     void (*done)(struct store_read *r, int status);
     struct store_rec rec;
     void *job;

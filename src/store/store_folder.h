@@ -39,7 +39,7 @@ const char *store_folder_path(const struct store_folder *f);
 
 /* Checks owner, mode and write access.  MF_DENIED or MF_READONLY: this process may not write in
  * it, or should not. */
-MF_MUSTCHECK int store_folder_judge(struct store_folder *f, struct mf_error *e);
+MF_MUSTCHECK int store_folder_check(struct store_folder *f, struct mf_error *e);
 /* Checks the folder as above and locks it for this process until it is released.  The lock ends
  * with the process, however that ends.  MF_EXISTS: another process holds it; the text names its
  * pid. */
@@ -56,14 +56,14 @@ bool store_folder_has(struct store_folder *f, const char *name); /* anything of 
  * store_folder_tidy() */
 MF_MUSTCHECK int store_folder_remove(struct store_folder *f, const char *name, struct mf_error *e);
 /* The second half of that: deletes the files of a folder whose name came from
- * store_folder_gone(). */
+ * store_folder_removed_name(). */
 void store_folder_empty(struct store_folder *f, const char *gone);
 /* Deletes remains of drafts and removals after crashes. */
 void store_folder_tidy(struct store_folder *f);
 #define STORE_FOLDER_NAME 64
 /* A new name for a folder that will be removed. */
-void store_folder_gone(char dst[STORE_FOLDER_NAME]);
+void store_folder_removed_name(char dst[STORE_FOLDER_NAME]);
 /* The name of a folder that is being filled: store_io_dir_move() gives it its own. */
-void store_folder_draft(char dst[STORE_FOLDER_NAME], const char *name);
+void store_folder_draft_name(char dst[STORE_FOLDER_NAME], const char *name);
 
 #endif

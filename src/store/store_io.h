@@ -63,7 +63,7 @@ struct store_io {
 
 /* A shortage, of space, descriptors or memory: the same call may succeed later.  Never returned
  * by sync() and syncdir(): a failed sync is final, whatever the reason. */
-static inline bool store_io_passes(int code)
+static inline bool store_io_is_shortage(int code)
 {
     return code == MF_FULL || code == MF_AGAIN || code == MF_NOMEM;
 }

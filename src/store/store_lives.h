@@ -121,7 +121,7 @@ void store_forecast_free(struct store_forecast *t); /* as above */
 /* The first visible message at or after *from_seq that is infinite, or (infinite false) has
  * neither the bit nor a deadline.  0: none; with *more the steps are used up: call again with the
  * new *from_seq.  *steps is counted down.  Blocks of 256 that hold none cost one step. */
-uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from_seq, size_t *steps,
-                            bool *more);
+uint64_t store_next_without_deadline(const struct store *s, bool infinite, uint64_t *from_seq,
+                                     size_t *steps, bool *more);
 
 #endif

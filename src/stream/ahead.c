@@ -114,11 +114,11 @@ void ahead_stop(struct stream *s)
         let_go(mf_container(n, struct stream_ahead, link));
 }
 
-uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq, size_t *steps,
-                             bool *more)
+uint64_t stream_next_without_deadline(struct stream *s, bool infinite, uint64_t *from_seq,
+                                      size_t *steps, bool *more)
 {
     stream_look_at_clock(s);
-    return store_next_endless(s->store, infinite, from_seq, steps, more);
+    return store_next_without_deadline(s->store, infinite, from_seq, steps, more);
 }
 
 uint64_t stream_bucket_bytes(const struct stream *s, const struct store_bucket *b)

@@ -247,8 +247,8 @@ static int check_member(struct stream *s, struct batch_plan *plan, struct member
 
     m->in.ts_ns = stream_stamp(s);
     if (m->in.h.expected_last_msg_id.len > 0)
-        return js_refuse(e, JS_ATOMIC_PUBLISH_UNSUPPORTED_HEADER_BATCH,
-                         "Nats-Expected-Last-Msg-Id");
+        return js_error_set(e, JS_ATOMIC_PUBLISH_UNSUPPORTED_HEADER_BATCH,
+                            "Nats-Expected-Last-Msg-Id");
     if ((rc = batch_check(s, plan, &m->item, e)) != 0 ||
         (rc = counter_apply(s, &m->in, &val, e)) != 0)
         return rc;
@@ -426,7 +426,7 @@ static int too_large(struct stream *s, struct js_error *e)
     char text[24];
 
     text[proto_put_u64((uint8_t *)text, limit(s->host->batch_max_msgs, MAX_MSGS))] = '\0';
-    return js_refuse(e, JS_ATOMIC_PUBLISH_TOO_LARGE_BATCH, text);
+    return js_error_set(e, JS_ATOMIC_PUBLISH_TOO_LARGE_BATCH, text);
 }
 
 struct step {
@@ -437,11 +437,11 @@ struct step {
 static int step_read(struct stream *s, const struct intake *in, struct step *st, struct js_error *e)
 {
     if (!s->cfg.allow_atomic)
-        return js_refuse(e, JS_ATOMIC_PUBLISH_DISABLED);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_DISABLED);
     if (in->h.batch_id.len > BATCH_ID_MAX)
-        return js_refuse(e, JS_ATOMIC_PUBLISH_INVALID_BATCH_ID);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_INVALID_BATCH_ID);
     if (mf_parse_u64(in->h.batch_seq, &st->seq) != 0)
-        return js_refuse(e, JS_ATOMIC_PUBLISH_MISSING_SEQ);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_MISSING_SEQ);
     st->commit = in->h.batch_commit.len > 0;
     st->eob = mf_eq_str(in->h.batch_commit, "eob");
     st->invalid = st->commit && !st->eob && !mf_eq_str(in->h.batch_commit, "1");
@@ -460,13 +460,13 @@ static int batch_of(struct stream *s, const struct intake *in, const struct step
     if (st->seq != 1)
         return st->size > limit(h->batch_max_msgs, MAX_MSGS)
                    ? too_large(s, e)
-                   : js_refuse(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
+                   : js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     if ((s->batches != NULL &&
          s->batches->table.count >= limit(h->batch_max_per_stream, MAX_PER_STREAM)) ||
         *h->batches >= limit(h->batch_max_total, MAX_TOTAL))
-        return js_refuse(e, JS_ATOMIC_PUBLISH_TOO_MANY_INFLIGHT);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_TOO_MANY_INFLIGHT);
     if ((*out = batch_new(s, in->h.batch_id)) == NULL)
-        return js_refuse(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     return 0;
 }
 
@@ -476,15 +476,15 @@ static int refuse_step(struct stream *s, struct batch *b, const struct intake *i
 {
     if (st->invalid) {
         batch_drop(s, b);
-        return js_refuse(e, JS_ATOMIC_PUBLISH_INVALID_BATCH_COMMIT);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_INVALID_BATCH_COMMIT);
     }
     if (batch_level_too_high(in)) {
         abandon(s, b, "unsupported");
-        return js_refuse(e, JS_REQUIRED_API_LEVEL);
+        return js_error_set(e, JS_REQUIRED_API_LEVEL);
     }
     if (b->last + 1 != st->seq || (st->seq == 1 && st->eob)) {
         abandon(s, b, "incomplete");
-        return js_refuse(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     }
     size_t size = in->subject.len + in->hdr.len + in->payload.len + ITEM_OVERHEAD;
     if (st->size > limit(s->host->batch_max_msgs, MAX_MSGS) || b->size + size > MAX_BYTES ||
@@ -502,7 +502,7 @@ static int stage(struct stream *s, struct batch *b, const struct intake *in, str
 
     if (m == NULL) {
         abandon(s, b, "incomplete");
-        return js_refuse(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
+        return js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     }
     mf_list_push(&b->members, &m->link);
     b->size += size;

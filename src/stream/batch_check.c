@@ -76,8 +76,8 @@ static int check_ttl(struct stream *s, struct intake *in, struct js_error *e)
     if (rc == 0 && in->ttl_ns == TTL_NONE)
         return 0;
     if (!s->cfg.allow_msg_ttl)
-        return js_refuse(e, JS_MESSAGE_TTL_DISABLED);
-    return rc == 0 ? 0 : js_refuse(e, JS_MESSAGE_TTL_INVALID);
+        return js_error_set(e, JS_MESSAGE_TTL_DISABLED);
+    return rc == 0 ? 0 : js_error_set(e, JS_MESSAGE_TTL_INVALID);
 }
 
 static int check_id(struct stream *s, struct batch_plan *plan, struct batch_item *item,
@@ -90,7 +90,7 @@ static int check_id(struct stream *s, struct batch_plan *plan, struct batch_item
         return 0;
     if ((plan != NULL && has_id(plan, id)) ||
         (item->duplicate_of = stream_duplicate_of(s, item->in)) != 0) {
-        js_refuse(e, JS_ATOMIC_PUBLISH_CONTAINS_DUPLICATE_MESSAGE);
+        js_error_set(e, JS_ATOMIC_PUBLISH_CONTAINS_DUPLICATE_MESSAGE);
         return MF_EXISTS;
     }
     if (plan != NULL && table_add(&plan->ids, &item->id_node, hash_slice(id)) != 0)
@@ -112,10 +112,10 @@ static int check_last_seq(struct stream *s, const struct batch_plan *plan, const
     last += plan == NULL ? 0 : plan->count;
     if (check_parse_seq(in->h.expected_last_seq) != (int64_t)last) {
         text[proto_put_u64((uint8_t *)text, last)] = '\0';
-        return js_refuse(e, JS_STREAM_WRONG_LAST_SEQUENCE, text);
+        return js_error_set(e, JS_STREAM_WRONG_LAST_SEQUENCE, text);
     }
     if (plan != NULL && plan->count > 0)
-        return js_refuse(e, JS_STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+        return js_error_set(e, JS_STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
     return 0;
 }
 
@@ -127,7 +127,7 @@ static int check_subject_seq(struct stream *s, const struct batch_plan *plan,
     if (subject.len == 0)
         subject = in->subject;
     if (plan != NULL && in->h.expected_subject_seq.len > 0 && find_subject(plan, subject) != NULL)
-        return js_refuse(e, JS_STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+        return js_error_set(e, JS_STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
     return check_expected_subject_seq(s, in, e);
 }
 
@@ -140,9 +140,9 @@ static int check_roll(struct stream *s, const struct batch_plan *plan, struct in
         return rc;
     if ((in->rollup == ROLLUP_SUBJECT || in->rollup == ROLLUP_MATCHING) &&
         find_subject(plan, in->subject) != NULL)
-        return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "batch rollup sub invalid");
+        return js_error_set_text(e, JS_STREAM_ROLLUP_FAILED, "batch rollup sub invalid");
     if (in->rollup == ROLLUP_ALL && plan->count > 0)
-        return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "batch rollup all invalid");
+        return js_error_set_text(e, JS_STREAM_ROLLUP_FAILED, "batch rollup all invalid");
     return 0;
 }
 
@@ -192,14 +192,15 @@ static int check_room(struct stream *s, const struct batch_plan *plan,
     if (crowded(s, plan, &what)) {
         (void)expire_settle_all(s, SIZE_MAX); /* what is dead takes no room */
         if (crowded(s, plan, &what))
-            return js_refuse_text(e, JS_STREAM_STORE_FAILED, "%s", what);
+            return js_error_set_text(e, JS_STREAM_STORE_FAILED, "%s", what);
     }
     if (!s->cfg.discard_new_per_subject || s->cfg.max_msgs_per_subject <= 0 ||
         item->in->rollup != ROLLUP_NONE)
         return 0;
     (void)store_key_last_accepted(s->store, item->in->subject, &count);
     if (count + item->of_first->subject_count > (uint64_t)s->cfg.max_msgs_per_subject)
-        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "maximum messages per subject exceeded");
+        return js_error_set_text(e, JS_STREAM_STORE_FAILED,
+                                 "maximum messages per subject exceeded");
     return 0;
 }
 

@@ -42,7 +42,7 @@ static void remove_work(void *arg) /* on a worker */
         return;
     }
     if (e->state == ENTRY_MAKING || e->draft) {
-        store_folder_draft(draft, e->name);
+        store_folder_draft_name(draft, e->name);
         e->status = store_folder_remove(f, draft, &e->error);
     }
     if ((e->state != ENTRY_MAKING && !e->draft) || e->named)
@@ -74,7 +74,7 @@ static void make_undone(void *arg)
     struct catalog *c = e->c;
     struct js_error err;
 
-    js_refuse_text(&err, JS_STREAM_CREATE, "%s", e->reason != NULL ? e->reason : "failed");
+    js_error_set_text(&err, JS_STREAM_CREATE, "%s", e->reason != NULL ? e->reason : "failed");
     finish(e, NULL, &err);
     entry_drop(e);
     catalog_check_closed(c);
@@ -191,7 +191,7 @@ static void make_work(void *arg) /* on a worker */
     if (e->cfg.storage == STORAGE_MEMORY) {
         e->status = store_io_memory(&io, &e->error);
     } else {
-        store_folder_draft(draft, e->name);
+        store_folder_draft_name(draft, e->name);
         e->status = catalog_folder(e->c, true, &f, &e->error);
         if (e->status == 0) /* of an attempt that failed before */
             e->status = store_folder_remove(f, draft, &e->error);
@@ -232,7 +232,7 @@ static void create(struct catalog *c, struct stream_config *cfg, int64_t created
             entry_drop(e);
         stream_config_fini(cfg);
         stream_config_init(cfg);
-        js_refuse_text(&err, JS_STREAM_CREATE, "%s", mf_err_text(MF_NOMEM));
+        js_error_set_text(&err, JS_STREAM_CREATE, "%s", mf_err_text(MF_NOMEM));
         op->done(op, NULL, &err);
         return;
     }
@@ -291,7 +291,7 @@ static void finish_named(void *arg)
     e->moving = false;
     if (e->status != 0) {
         log_error("stream %s: %s", e->name, e->error.text);
-        js_refuse_text(&err, JS_STREAM_CREATE, "%s", e->error.text);
+        js_error_set_text(&err, JS_STREAM_CREATE, "%s", e->error.text);
     } else {
         e->draft = false;
     }
@@ -349,7 +349,7 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
         rc = claims_add(&e->wanted, e, cfg);
     if (rc != 0) {
         struct js_error err;
-        js_refuse_text(&err, JS_STREAM_UPDATE, "%s", mf_err_text(rc));
+        js_error_set_text(&err, JS_STREAM_UPDATE, "%s", mf_err_text(rc));
         mf_buf_fini(&text);
         e->finishing = false;
         op->done(op, NULL, &err);
@@ -386,7 +386,7 @@ static void deleted(void *arg)
         entry_drop(e);
     } else { /* discarded, and still there: a restart shows it again */
         log_error("stream %s: %s", e->name, e->error.text);
-        js_refuse_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
+        js_error_set_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
         e->state = ENTRY_OFFLINE;
         e->reason = mf_slice_dup(mf_str(e->error.text));
         finish(e, NULL, &err);
@@ -427,8 +427,8 @@ static void rename_work(void *arg) /* on a worker */
     char draft[STORE_FOLDER_NAME];
     struct mf_error back;
 
-    store_folder_draft(draft, e->name);
-    store_folder_gone(e->gone);
+    store_folder_draft_name(draft, e->name);
+    store_folder_removed_name(e->gone);
     e->status = store_io_dir_move(e->io, e->gone, &e->error);
     /* Renamed, but perhaps not on disk: it must have one name or the other. */
     if (e->status != 0 && store_io_dir_is(e->io, e->gone) &&
@@ -467,7 +467,7 @@ static void renamed(void *arg)
         return;
     }
     come_back(e);
-    js_refuse_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
+    js_error_set_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
     finish(e, NULL, &err);
     entry_told(e);
     if (c->closing)

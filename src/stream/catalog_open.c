@@ -161,7 +161,7 @@ static int find_streams(struct catalog *c, struct mf_error *e)
     if (rc == MF_NOTFOUND)
         return 0;
     if (rc == 0)
-        rc = store_folder_judge(f, e);
+        rc = store_folder_check(f, e);
     if (rc != 0)
         return rc;
     store_folder_tidy(f);

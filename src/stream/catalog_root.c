@@ -81,7 +81,7 @@ int catalog_root_check(const char *store_dir, struct mf_error *e)
     int rc = store_folder_probe(&f, store_dir, NAME, e);
 
     if (rc == 0 && f != NULL && (rc = find_foreign(f, e)) == 0)
-        rc = store_folder_judge(f, e);
+        rc = store_folder_check(f, e);
     store_folder_release(f);
     return name_directory(rc, e);
 }

@@ -6,7 +6,7 @@
 
 int check_sealed(struct stream *s, struct js_error *e)
 {
-    return s->cfg.sealed ? js_refuse(e, JS_STREAM_SEALED) : 0;
+    return s->cfg.sealed ? js_error_set(e, JS_STREAM_SEALED) : 0;
 }
 
 int check_settled(struct stream *s, const struct intake *in, struct js_error *e)
@@ -22,16 +22,16 @@ int check_size(struct stream *s, const struct intake *in, struct js_error *e)
 {
     if (s->cfg.max_msg_size >= 0 &&
         in->hdr.len + in->payload.len > (size_t)(uint32_t)s->cfg.max_msg_size)
-        return js_refuse(e, JS_STREAM_MESSAGE_EXCEEDS_MAXIMUM);
+        return js_error_set(e, JS_STREAM_MESSAGE_EXCEEDS_MAXIMUM);
     if (in->hdr.len > HEADER_MAX)
-        return js_refuse(e, JS_STREAM_HEADER_EXCEEDS_MAXIMUM);
+        return js_error_set(e, JS_STREAM_HEADER_EXCEEDS_MAXIMUM);
     return 0;
 }
 
 int check_expected_stream(struct stream *s, const struct intake *in, struct js_error *e)
 {
     if (in->h.expected_stream.len > 0 && !mf_eq_str(in->h.expected_stream, s->cfg.name))
-        return js_refuse(e, JS_STREAM_NOT_MATCH);
+        return js_error_set(e, JS_STREAM_NOT_MATCH);
     return 0;
 }
 
@@ -44,14 +44,14 @@ int check_ttl_allowed(struct stream *s, const struct intake *in, struct js_error
     if (s->cfg.allow_msg_ttl || in->h.ttl.len == 0 ||
         ttl_parse(in->h.ttl, s->host->strict, &ttl) != 0 || ttl == TTL_NONE)
         return 0;
-    return js_refuse(e, JS_MESSAGE_TTL_DISABLED);
+    return js_error_set(e, JS_MESSAGE_TTL_DISABLED);
 }
 
 int check_ttl_valid(struct stream *s, struct intake *in, struct js_error *e)
 {
     in->ttl_ns = TTL_NONE;
     if (in->h.ttl.len > 0 && ttl_parse(in->h.ttl, s->host->strict, &in->ttl_ns) != 0)
-        return js_refuse(e, JS_MESSAGE_TTL_INVALID);
+        return js_error_set(e, JS_MESSAGE_TTL_INVALID);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int wrong_seq(struct js_error *e, uint64_t actual)
     char text[24];
 
     text[proto_put_u64((uint8_t *)text, actual)] = '\0';
-    return js_refuse(e, JS_STREAM_WRONG_LAST_SEQUENCE, text);
+    return js_error_set(e, JS_STREAM_WRONG_LAST_SEQUENCE, text);
 }
 
 /* The newest message there is or will be on these subjects, those past their deadline not
@@ -98,7 +98,8 @@ int check_expected_subject_seq(struct stream *s, const struct intake *in, struct
     struct mf_slice filter = in->h.expected_subject_seq_subject;
 
     if (in->h.expected_subject_seq.len == 0)
-        return filter.len == 0 ? 0 : js_refuse(e, JS_STREAM_EXPECTED_LAST_SEQ_PER_SUBJECT_INVALID);
+        return filter.len == 0 ? 0
+                               : js_error_set(e, JS_STREAM_EXPECTED_LAST_SEQ_PER_SUBJECT_INVALID);
     uint64_t last = last_on(s, filter.len > 0 ? filter : in->subject);
     if (check_parse_seq(in->h.expected_subject_seq) != (int64_t)last)
         return wrong_seq(e, last);
@@ -122,13 +123,13 @@ int check_expected_msg_id(struct stream *s, const struct intake *in, struct js_e
     if (in->h.expected_last_msg_id.len == 0 ||
         mf_eq(in->h.expected_last_msg_id, mf_buf_slice(&s->ends.last_msg_id)))
         return 0;
-    return js_refuse(e, JS_STREAM_WRONG_LAST_MSG_ID, mf_buf_cstr(&s->ends.last_msg_id));
+    return js_error_set(e, JS_STREAM_WRONG_LAST_MSG_ID, mf_buf_cstr(&s->ends.last_msg_id));
 }
 
 int check_stream_source(struct stream *s, const struct intake *in, struct js_error *e)
 {
     (void)s;
-    return in->h.stream_source.len > 0 ? js_refuse(e, JS_MESSAGE_SOURCE_HDR_NOT_ALLOWED) : 0;
+    return in->h.stream_source.len > 0 ? js_error_set(e, JS_MESSAGE_SOURCE_HDR_NOT_ALLOWED) : 0;
 }
 
 /* --- rollup ----------------------------------------------------------------------------------- */
@@ -141,14 +142,14 @@ int check_rollup(struct stream *s, struct intake *in, struct js_error *e)
     if (v.len == 0)
         return 0;
     if (!s->cfg.allow_rollup || s->cfg.deny_purge)
-        return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "rollup not permitted");
+        return js_error_set_text(e, JS_STREAM_ROLLUP_FAILED, "rollup not permitted");
     if (mf_eq_nocase(v, "sub"))
         in->rollup = subject_has_wildcard(in->subject) ? ROLLUP_MATCHING : ROLLUP_SUBJECT;
     else if (mf_eq_nocase(v, "all"))
         in->rollup = ROLLUP_ALL;
     else
-        return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "rollup value invalid: \"%.*s\"",
-                              MF_FMT(v));
+        return js_error_set_text(e, JS_STREAM_ROLLUP_FAILED, "rollup value invalid: \"%.*s\"",
+                                 MF_FMT(v));
     if (in->rollup == ROLLUP_MATCHING)
         (void)expire_settle_all(s, SIZE_MAX); /* a death gets its marker before it is rolled up */
     return 0;
@@ -169,7 +170,7 @@ int check_resources(struct stream *s, const struct intake *in, struct js_error *
     (void)in;
     if (beyond(m ? h->server_max.memory : h->server_max.file,
                m ? h->server_usage->memory : h->server_usage->file, 0))
-        return js_refuse(e, JS_INSUFFICIENT_RESOURCES);
+        return js_error_set(e, JS_INSUFFICIENT_RESOURCES);
     return 0;
 }
 
@@ -181,7 +182,7 @@ int check_account(struct stream *s, const struct intake *in, struct js_error *e)
     if (beyond(m ? h->account_max.memory : h->account_max.file,
                m ? h->account_usage->memory : h->account_usage->file,
                limits_size(s, in->subject.len, in->hdr.len, in->payload.len)))
-        return js_refuse(e, JS_ACCOUNT_RESOURCES_EXCEEDED);
+        return js_error_set(e, JS_ACCOUNT_RESOURCES_EXCEEDED);
     return 0;
 }
 
@@ -210,7 +211,7 @@ static int discard_new_subject(struct stream *s, const struct intake *in, struct
     (void)store_key_last_accepted(s->store, in->subject, &count);
     if (count < (uint64_t)s->cfg.max_msgs_per_subject)
         return 0;
-    return js_refuse_text(e, JS_STREAM_STORE_FAILED, "maximum messages per subject exceeded");
+    return js_error_set_text(e, JS_STREAM_STORE_FAILED, "maximum messages per subject exceeded");
 }
 
 int check_discard_new(struct stream *s, const struct intake *in, struct js_error *e)
@@ -228,10 +229,10 @@ int check_discard_new(struct stream *s, const struct intake *in, struct js_error
     bool replace = replaces(s, in, &old);
     limits_accepted(s, &msgs, &bytes);
     if (s->cfg.max_msgs > 0 && msgs + 1 > (uint64_t)s->cfg.max_msgs && !replace)
-        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "maximum messages exceeded");
+        return js_error_set_text(e, JS_STREAM_STORE_FAILED, "maximum messages exceeded");
     uint64_t size = limits_size(s, in->subject.len, in->hdr.len, in->payload.len);
     if (s->cfg.max_bytes > 0 && bytes + size > (uint64_t)s->cfg.max_bytes &&
         !(replace && old >= size))
-        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "maximum bytes exceeded");
+        return js_error_set_text(e, JS_STREAM_STORE_FAILED, "maximum bytes exceeded");
     return 0;
 }

@@ -45,7 +45,7 @@ static int check_texts(const struct stream_config *c, struct js_error *e)
 static int check_limit(int64_t *value, const char *field, bool pedantic, struct js_error *e)
 {
     if (pedantic && *value < -1)
-        return js_refuse_text(e, JS_PEDANTIC, "pedantic mode: %s must be set to -1", field);
+        return js_error_set_text(e, JS_PEDANTIC, "pedantic mode: %s must be set to -1", field);
     if (*value == 0 || *value < -1)
         *value = -1;
     return 0;
@@ -61,7 +61,7 @@ static int check_limits(struct stream_config *c, struct js_error *e)
     if (c->replicas > REPLICAS_MAX)
         return config_invalid(e, "maximum replicas is %d", REPLICAS_MAX);
     if (c->replicas < 0)
-        return js_refuse(e, JS_REPLICAS_COUNT_CANNOT_BE_NEGATIVE);
+        return js_error_set(e, JS_REPLICAS_COUNT_CANNOT_BE_NEGATIVE);
     if ((rc = check_limit(&c->max_msgs, "max_msgs", c->pedantic, e)) != 0 ||
         (rc = check_limit(&c->max_msgs_per_subject, "max_msgs_per_subject", c->pedantic, e)) != 0 ||
         (rc = check_limit(&c->max_bytes, "max_bytes", c->pedantic, e)) != 0 ||
@@ -78,13 +78,13 @@ static int default_window(struct stream_config *c, int64_t limit, struct js_erro
 
     if (limit > 0 && window > limit) {
         if (c->pedantic)
-            return js_refuse(e, JS_PEDANTIC,
-                             "duplicate window limits are higher than current limits");
+            return js_error_set(e, JS_PEDANTIC,
+                                "duplicate window limits are higher than current limits");
         window = limit;
     }
     if (c->max_age_ns != 0 && c->max_age_ns < window) {
         if (c->pedantic)
-            return js_refuse(e, JS_PEDANTIC, "duplicate window cannot be bigger than max age");
+            return js_error_set(e, JS_PEDANTIC, "duplicate window cannot be bigger than max age");
         window = c->max_age_ns;
     }
     c->duplicate_window_ns = window;
@@ -221,7 +221,7 @@ static int check_republish(struct stream_config *c, struct js_error *e)
         return 0;
     if (config_empty(r->src)) {
         if (c->pedantic)
-            return js_refuse(e, JS_PEDANTIC, "republish source can not be empty");
+            return js_error_set(e, JS_PEDANTIC, "republish source can not be empty");
         if ((r->src = arena_str(&c->mem, ">")) == NULL)
             return MF_NOMEM;
     }
@@ -230,7 +230,7 @@ static int check_republish(struct stream_config *c, struct js_error *e)
     if (config_same(r->src, ">") && config_same(r->dest, ">") && m != NULL && c->subjects.n == 1 &&
         config_same(m->src, c->subjects.at[0])) {
         if (c->pedantic)
-            return js_refuse(e, JS_PEDANTIC, "implicit republish based on subject transform");
+            return js_error_set(e, JS_PEDANTIC, "implicit republish based on subject transform");
         r->src = r->dest = m->dest;
     }
     for (size_t i = 0; i < c->subjects.n; i++)
@@ -258,9 +258,9 @@ static int check_max_bytes(const struct stream_config *c, const struct stream_co
         c->storage == STORAGE_MEMORY ? w->max_stream_bytes_memory : w->max_stream_bytes_file;
 
     if (w->max_bytes_required && c->max_bytes <= 0)
-        return js_refuse(e, JS_STREAM_MAX_BYTES_REQUIRED);
+        return js_error_set(e, JS_STREAM_MAX_BYTES_REQUIRED);
     if (limit > 0 && c->max_bytes > limit)
-        return js_refuse(e, JS_STREAM_MAX_STREAM_BYTES_EXCEEDED);
+        return js_error_set(e, JS_STREAM_MAX_STREAM_BYTES_EXCEEDED);
     return 0;
 }
 
@@ -296,7 +296,7 @@ static int check_new(const struct stream_config *c, const struct stream_config_w
                      struct js_error *e)
 {
     if (c->replicas > 1)
-        return js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+        return js_error_set(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     if (w->find != NULL && w->find(w->arg, c->name) != NULL)
         return 0;
     return config_check_filters(c, JS_STREAM_CREATE, e);

@@ -11,7 +11,7 @@
 #define CONFIG_LEVEL     "_nats.level"
 
 /* Fills *e with JS_STREAM_INVALID_CONFIG and this text. */
-#define config_invalid(e, ...) js_refuse_text((e), JS_STREAM_INVALID_CONFIG, __VA_ARGS__)
+#define config_invalid(e, ...) js_error_set_text((e), JS_STREAM_INVALID_CONFIG, __VA_ARGS__)
 
 static inline bool config_empty(const char *s) /* NULL and "" mean the same */
 {

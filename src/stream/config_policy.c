@@ -53,5 +53,5 @@ int config_check_policy(struct stream_config *c, const struct stream_config_worl
         return config_invalid(e, "%s", why.text);
     policy_free(p);
     const char *vain = c->pedantic ? policy_pedantic(&facts, w->ttl, &c->mem) : NULL;
-    return vain == NULL ? 0 : js_refuse(e, JS_PEDANTIC, vain);
+    return vain == NULL ? 0 : js_error_set(e, JS_PEDANTIC, vain);
 }

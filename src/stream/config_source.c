@@ -33,23 +33,23 @@ static bool consumer_valid(const struct stream_source *s)
 static int check_mirror_excludes(const struct stream_config *c, struct js_error *e)
 {
     if (c->first_seq > 0)
-        return js_refuse(e, JS_MIRROR_WITH_FIRST_SEQ);
+        return js_error_set(e, JS_MIRROR_WITH_FIRST_SEQ);
     if (c->subjects.n > 0)
-        return js_refuse(e, JS_MIRROR_WITH_SUBJECTS);
+        return js_error_set(e, JS_MIRROR_WITH_SUBJECTS);
     if (c->sources.n > 0)
-        return js_refuse(e, JS_MIRROR_WITH_SOURCES);
+        return js_error_set(e, JS_MIRROR_WITH_SOURCES);
     if (c->allow_msg_counter)
-        return js_refuse(e, JS_MIRROR_WITH_COUNTERS);
+        return js_error_set(e, JS_MIRROR_WITH_COUNTERS);
     if (c->allow_atomic)
-        return js_refuse(e, JS_MIRROR_WITH_ATOMIC_PUBLISH);
+        return js_error_set(e, JS_MIRROR_WITH_ATOMIC_PUBLISH);
     if (c->allow_batched)
-        return js_refuse(e, JS_MIRROR_WITH_BATCH_PUBLISH);
+        return js_error_set(e, JS_MIRROR_WITH_BATCH_PUBLISH);
     if (c->allow_msg_schedules)
-        return js_refuse(e, JS_MIRROR_WITH_MSG_SCHEDULES);
+        return js_error_set(e, JS_MIRROR_WITH_MSG_SCHEDULES);
     if (c->mirror->consumer != NULL && !consumer_valid(c->mirror))
-        return js_refuse(e, JS_MIRROR_DURABLE_CONSUMER_CFG_INVALID);
+        return js_error_set(e, JS_MIRROR_DURABLE_CONSUMER_CFG_INVALID);
     if (!config_empty(c->mirror->filter_subject) && c->mirror->transforms.n > 0)
-        return js_refuse(e, JS_MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED);
+        return js_error_set(e, JS_MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED);
     /* Markers of its own would use sequence numbers the origin gives to other messages. */
     if (c->subject_delete_marker_ttl_ns > 0)
         return config_invalid(e, "subject delete markers forbidden on mirrors");
@@ -69,9 +69,9 @@ static int check_transforms(const struct stream_source *s, size_t met, bool mirr
         if (rc != 0)
             return rc;
         if (mirror && i == met)
-            return js_refuse(e, JS_MIRROR_OVERLAPPING_SUBJECT_FILTERS);
+            return js_error_set(e, JS_MIRROR_OVERLAPPING_SUBJECT_FILTERS);
     }
-    return met < s->transforms.n ? js_refuse(e, JS_SOURCE_OVERLAPPING_SUBJECT_FILTERS) : 0;
+    return met < s->transforms.n ? js_error_set(e, JS_SOURCE_OVERLAPPING_SUBJECT_FILTERS) : 0;
 }
 
 /* A mirror's filters may not overlap, a source's not contain each other; the mirror's are judged
@@ -118,15 +118,15 @@ static int check_mirror(struct stream_config *c, const struct stream_config_worl
     if (rc != 0 || c->mirror->external != NULL)
         return rc;
     if (!stream_name_valid(c->mirror->name))
-        return js_refuse(e, JS_MIRROR_INVALID_STREAM_NAME);
+        return js_error_set(e, JS_MIRROR_INVALID_STREAM_NAME);
     from = find(w, c->mirror->name);
     if (too_small(c, from))
-        return js_refuse(e, JS_MIRROR_MAX_MESSAGE_SIZE_TOO_BIG);
+        return js_error_set(e, JS_MIRROR_MAX_MESSAGE_SIZE_TOO_BIG);
     if (from == NULL)
         return 0;
     if (c->pedantic && c->mirror_direct != from->allow_direct)
-        return js_refuse(e, JS_PEDANTIC,
-                         "origin stream has direct get set, mirror has it disabled");
+        return js_error_set(e, JS_PEDANTIC,
+                            "origin stream has direct get set, mirror has it disabled");
     c->mirror_direct = from->allow_direct;
     return 0;
 }
@@ -217,20 +217,20 @@ static int check_source(const struct stream_config *c, const struct stream_sourc
     int rc;
 
     if (s == NULL || !stream_name_valid(s->name))
-        return js_refuse(e, JS_SOURCE_INVALID_STREAM_NAME);
+        return js_error_set(e, JS_SOURCE_INVALID_STREAM_NAME);
     if ((rc = name_source(names, s)) != 0)
-        return rc > 0 ? js_refuse(e, JS_SOURCE_DUPLICATE_DETECTED) : rc;
+        return rc > 0 ? js_error_set(e, JS_SOURCE_DUPLICATE_DETECTED) : rc;
     if (!config_empty(s->filter_subject) && s->transforms.n > 0)
-        return js_refuse(e, JS_SOURCE_MULTIPLE_FILTERS_NOT_ALLOWED);
+        return js_error_set(e, JS_SOURCE_MULTIPLE_FILTERS_NOT_ALLOWED);
     if ((rc = check_filters(s, false, e)) != 0)
         return rc;
     if (s->consumer != NULL) {
         if (!consumer_valid(s))
-            return js_refuse(e, JS_SOURCE_DURABLE_CONSUMER_CFG_INVALID);
+            return js_error_set(e, JS_SOURCE_DURABLE_CONSUMER_CFG_INVALID);
         if ((rc = name_consumer(names, s)) != 0)
-            return rc > 0 ? js_refuse(e, JS_SOURCE_DURABLE_CONSUMER_DUPLICATE_DETECTED) : rc;
+            return rc > 0 ? js_error_set(e, JS_SOURCE_DURABLE_CONSUMER_DUPLICATE_DETECTED) : rc;
     }
-    return too_small(c, origin(w, s)) ? js_refuse(e, JS_SOURCE_MAX_MESSAGE_SIZE_TOO_BIG) : 0;
+    return too_small(c, origin(w, s)) ? js_error_set(e, JS_SOURCE_MAX_MESSAGE_SIZE_TOO_BIG) : 0;
 }
 
 static int check_sources(const struct stream_config *c, const struct stream_config_world *w,
@@ -242,7 +242,7 @@ static int check_sources(const struct stream_config *c, const struct stream_conf
     if (c->sources.n == 0)
         return 0;
     if (c->allow_msg_schedules)
-        return js_refuse(e, JS_SOURCE_WITH_MSG_SCHEDULES);
+        return js_error_set(e, JS_SOURCE_WITH_MSG_SCHEDULES);
     memset(&names, 0, sizeof names);
     for (size_t i = 0; rc == 0 && i < c->sources.n; i++)
         rc = check_source(c, config_source_at(c, i), w, &names, e);
@@ -305,7 +305,7 @@ static int check_deliver(struct open_ends *o, const char *prefix, struct mf_buf 
     int rc;
 
     if (!subject_valid_literal(mf_str(prefix)))
-        return js_refuse(e, JS_STREAM_INVALID_EXTERNAL_DELIVERY_SUBJ, prefix);
+        return js_error_set(e, JS_STREAM_INVALID_EXTERNAL_DELIVERY_SUBJ, prefix);
     rc = key_add(&o->prefixes, &o->scratch, mf_str(prefix));
     if (rc != 0)
         return rc > 0 ? 0 : rc;
@@ -319,7 +319,7 @@ static int check_deliver(struct open_ends *o, const char *prefix, struct mf_buf 
         if (mf_buf_failed(text))
             return MF_NOMEM;
         if (subject_overlap(mf_str(o->at[k]), mf_buf_slice(text)))
-            return js_refuse(e, JS_STREAM_EXTERNAL_DEL_PREFIX_OVERLAPS, prefix, o->at[k]);
+            return js_error_set(e, JS_STREAM_EXTERNAL_DEL_PREFIX_OVERLAPS, prefix, o->at[k]);
     }
     return 0;
 }
@@ -359,7 +359,7 @@ static int check_api(const char *prefix, struct mf_buf *text, struct js_error *e
                                     mf_buf_cstr(text));
     }
     if (subject_overlap(mf_str(prefix), MF_LIT(API_PREFIX)))
-        return js_refuse(e, JS_STREAM_EXTERNAL_API_OVERLAP, prefix, API_PREFIX);
+        return js_error_set(e, JS_STREAM_EXTERNAL_API_OVERLAP, prefix, API_PREFIX);
     return 0;
 }
 
@@ -535,11 +535,11 @@ int config_check_filters(const struct stream_config *c, enum js_err id, struct j
         const char *filter = s->filter_subject;
         if (s->transforms.n > 0 || config_empty(filter) || subject_valid(mf_str(filter)))
             continue;
-        return js_refuse_text(e, id,
-                              s == c->mirror
-                                  ? "subject filter '%s' for the mirror invalid subject"
-                                  : "subject filter '%s' for the source: invalid subject",
-                              filter);
+        return js_error_set_text(e, id,
+                                 s == c->mirror
+                                     ? "subject filter '%s' for the mirror invalid subject"
+                                     : "subject filter '%s' for the source: invalid subject",
+                                 filter);
     }
     return 0;
 }

@@ -32,7 +32,7 @@ int config_check_mapping(const struct stream_mapping *m, enum js_err source_erro
     if (!config_empty(m->src) && !subject_valid(mf_str(m->src))) {
         struct mf_buf text = MF_BUF_INIT; /* the subject may be longer than any fixed room */
         mf_buf_printf(&text, "invalid subject %s", m->src);
-        rc = mf_buf_failed(&text) ? MF_NOMEM : js_refuse(e, source_error, mf_buf_cstr(&text));
+        rc = mf_buf_failed(&text) ? MF_NOMEM : js_error_set(e, source_error, mf_buf_cstr(&text));
         mf_buf_fini(&text);
         return rc;
     }
@@ -40,7 +40,7 @@ int config_check_mapping(const struct stream_mapping *m, enum js_err source_erro
         return 0;
     rc = transform_new(&t, mf_str(m->src), mf_str(m->dest), &why);
     transform_free(t);
-    return rc == 0 || rc == MF_NOMEM ? rc : js_refuse(e, dest_error, why.text);
+    return rc == 0 || rc == MF_NOMEM ? rc : js_error_set(e, dest_error, why.text);
 }
 
 /* Replies to the requests caught here would be stored, too, and answered... */

@@ -13,7 +13,7 @@ static int check_promises(const struct stream_config *now, const struct stream_c
         return config_invalid(e, "stream configuration update can not cancel deny purge");
     /* Taking the mirror away makes it a stream of its own, which is fine. */
     if (next->mirror != NULL && !config_source_equal(now->mirror, next->mirror))
-        return js_refuse(e, JS_STREAM_MIRROR_NOT_UPDATABLE);
+        return js_error_set(e, JS_STREAM_MIRROR_NOT_UPDATABLE);
     if (now->allow_msg_ttl && !next->allow_msg_ttl)
         return config_invalid(e, "message TTL status can not be disabled");
     if (now->allow_msg_counter != next->allow_msg_counter)
@@ -42,7 +42,7 @@ int stream_config_check_update(const struct stream_config *now, struct stream_co
     if (!config_same(now->name, next->name))
         return config_invalid(e, "stream configuration name must match original");
     if (next->replicas > 1)
-        return js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+        return js_error_set(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     if (now->storage != next->storage)
         return config_invalid(e, "stream configuration update can not change storage type");
     if (now->retention != next->retention &&

@@ -26,22 +26,22 @@ int counter_check(struct stream *s, const struct intake *in, struct js_error *e)
     if (h->incr.len == 0)
         return 0;
     if (!decimal_parse(h->incr, &d))
-        return js_refuse(e, JS_MESSAGE_INCR_INVALID);
+        return js_error_set(e, JS_MESSAGE_INCR_INVALID);
     if (!s->cfg.allow_msg_counter)
-        return js_refuse(e, JS_MESSAGE_INCR_DISABLED);
+        return js_error_set(e, JS_MESSAGE_INCR_DISABLED);
     if (in->payload.len > 0)
-        return js_refuse(e, JS_MESSAGE_INCR_PAYLOAD);
+        return js_error_set(e, JS_MESSAGE_INCR_PAYLOAD);
     if (h->rollup.len > 0 || h->expected_stream.len > 0 || h->expected_last_msg_id.len > 0 ||
         h->expected_last_seq.len > 0 || h->expected_subject_seq.len > 0 ||
         h->expected_subject_seq_subject.len > 0)
-        return js_refuse(e, JS_MESSAGE_INCR_INVALID);
+        return js_error_set(e, JS_MESSAGE_INCR_INVALID);
     return 0;
 }
 
 int counter_check_present(struct stream *s, const struct intake *in, struct js_error *e)
 {
     if (s->cfg.allow_msg_counter && in->h.incr.len == 0)
-        return js_refuse(e, JS_MESSAGE_INCR_MISSING);
+        return js_error_set(e, JS_MESSAGE_INCR_MISSING);
     return 0;
 }
 
@@ -224,7 +224,7 @@ int counter_find(struct stream *s, struct mf_slice subject, struct counter **out
 static int refuse_unknown(struct stream *s, int rc, struct js_error *e)
 {
     if (rc == MF_DENIED)
-        return js_refuse(e, JS_MESSAGE_COUNTER_BROKEN);
+        return js_error_set(e, JS_MESSAGE_COUNTER_BROKEN);
     stream_store_error(s, rc == MF_NOTFOUND ? MF_AGAIN : rc, e);
     return rc;
 }
@@ -237,11 +237,11 @@ static int count(struct stream *s, struct counters *c, const struct counter *x, 
     int rc;
 
     if (!decimal_parse(in->h.incr, &more) || (x != NULL && !decimal_parse(mf_str(x->value), &now)))
-        return js_refuse(e, JS_MESSAGE_COUNTER_BROKEN);
+        return js_error_set(e, JS_MESSAGE_COUNTER_BROKEN);
     mf_buf_clear(&c->sum);
     rc = decimal_add(&c->sum, now, more);
     if (rc == MF_LIMIT)
-        return js_refuse(e, JS_STREAM_MESSAGE_EXCEEDS_MAXIMUM);
+        return js_error_set(e, JS_STREAM_MESSAGE_EXCEEDS_MAXIMUM);
     lend_clear(&c->payload);
     mf_buf_puts(&c->payload, "{\"val\":\"");
     mf_buf_append(&c->payload, c->sum.ptr, c->sum.len);

@@ -182,7 +182,7 @@ void counter_unpark(struct stream *s)
 
     if (c == NULL)
         return;
-    js_refuse(&e, JS_STREAM_NOT_FOUND);
+    js_error_set(&e, JS_STREAM_NOT_FOUND);
     while (!mf_list_empty(&c->parked)) {
         struct parked *k = mf_container(mf_list_first(&c->parked), struct parked, link);
         struct stream_publish *p = k->p;

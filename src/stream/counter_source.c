@@ -221,9 +221,9 @@ int counter_source(struct stream *s, struct intake *in, struct js_error *e)
     int rc;
 
     if (in->h.incr.len == 0)
-        return js_refuse(e, JS_MESSAGE_INCR_MISSING);
+        return js_error_set(e, JS_MESSAGE_INCR_MISSING);
     if (!decimal_parse(in->h.incr, &d))
-        return js_refuse(e, JS_MESSAGE_INCR_INVALID);
+        return js_error_set(e, JS_MESSAGE_INCR_INVALID);
     rc = c == NULL ? MF_NOMEM : find_here(s, in, &x);
     if (rc == 0 && x != NULL && x->sources != NULL && !told_read(&t, mf_str(x->sources)))
         rc = t.mem.failed ? MF_NOMEM : MF_DENIED;
@@ -231,7 +231,7 @@ int counter_source(struct stream *s, struct intake *in, struct js_error *e)
         rc = difference(s, c, &t, in);
     arena_fini(&t.mem);
     if (rc == MF_DENIED)
-        return js_refuse(e, JS_MESSAGE_COUNTER_BROKEN);
+        return js_error_set(e, JS_MESSAGE_COUNTER_BROKEN);
     if (rc != 0)
         stream_store_error(s, rc, e);
     return rc;

@@ -120,7 +120,7 @@ static int find_message(struct dead_letters *l, const struct dead_letters_expire
         *out = l->rec;
         return l->status;
     }
-    if ((rc = store_peek_dead(l->s->store, d->seq, out)) != MF_AGAIN)
+    if ((rc = store_peek_overdue(l->s->store, d->seq, out)) != MF_AGAIN)
         return rc;
     if (!d->now) {
         l->wanted = d->seq;

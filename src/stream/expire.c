@@ -146,14 +146,14 @@ static void report_death(struct stream *s, struct summary_death *d, uint64_t seq
 }
 
 /* As limits count it.  The store looks up only lengths that are too large for its index. */
-static uint64_t death_size(const struct stream *s, const struct store_death *d)
+static uint64_t death_size(const struct stream *s, const struct store_expiry *d)
 {
-    return d->len < STORE_DEATH_LONG ? limits_sum(s, d->len, 1, (d->flags & MSG_HEADER) != 0)
-                                     : limits_stored_size(s, d->seq);
+    return d->len < STORE_EXPIRY_LONG ? limits_sum(s, d->len, 1, (d->flags & MSG_HEADER) != 0)
+                                      : limits_stored_size(s, d->seq);
 }
 
 /* Its id, its letter and its marker first: what cannot be told of does not die yet. */
-static bool death(void *arg, const struct store_death *d)
+static bool death(void *arg, const struct store_expiry *d)
 {
     struct stream *s = arg;
     int64_t late = s->expiry.now_ns - d->deadline_ns;

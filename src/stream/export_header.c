@@ -37,12 +37,12 @@ static void put_ttl(const struct stream_msg *m, int64_t deadline_ns, struct mf_b
                mf_slice(text, proto_put_u64(text, (uint64_t)(seconds > 0 ? seconds : 1))));
 }
 
-bool stream_way_out(struct stream *s, const struct stream_msg *m, struct mf_buf *out)
+bool stream_export_header(struct stream *s, const struct stream_msg *m, struct mf_buf *out)
 {
-    struct stream_life life;
+    struct stream_lifetime life;
     int64_t own = read_ttl(s, m->hdr);
 
-    if (!stream_life(s, m->seq, &life))
+    if (!stream_lifetime(s, m->seq, &life))
         return false;
     if (life.infinite) {
         if (own == TTL_NEVER)

@@ -378,10 +378,10 @@ static int fast_of(struct stream *s, const struct fast_reply *r, struct fast **o
     if ((*out = fast_find(s, r->id)) != NULL)
         return 0;
     if (r->seq != 1)
-        return js_refuse(e, JS_BATCH_PUBLISH_UNKNOWN_BATCH_ID);
+        return js_error_set(e, JS_BATCH_PUBLISH_UNKNOWN_BATCH_ID);
     if ((s->fasts != NULL && s->fasts->table.count >= per_stream) || *h->fast_batches >= total ||
         (*out = fast_new(s, r)) == NULL)
-        return js_refuse(e, JS_BATCH_PUBLISH_TOO_MANY_INFLIGHT);
+        return js_error_set(e, JS_BATCH_PUBLISH_TOO_MANY_INFLIGHT);
     return 0;
 }
 
@@ -518,11 +518,11 @@ bool fast_claim(struct stream *s, struct stream_publish *p, struct intake *in)
         return false;
     if ((rc = batch_check_early(s, in, &e)) == 0) {
         if (!s->cfg.allow_batched)
-            rc = js_refuse(&e, JS_BATCH_PUBLISH_DISABLED);
+            rc = js_error_set(&e, JS_BATCH_PUBLISH_DISABLED);
         else if (!reply_read(p->msg.reply, &r))
-            rc = js_refuse(&e, JS_BATCH_PUBLISH_INVALID_PATTERN);
+            rc = js_error_set(&e, JS_BATCH_PUBLISH_INVALID_PATTERN);
         else if (r.id.len > BATCH_ID_MAX)
-            rc = js_refuse(&e, JS_BATCH_PUBLISH_INVALID_BATCH_ID);
+            rc = js_error_set(&e, JS_BATCH_PUBLISH_INVALID_BATCH_ID);
         else
             rc = fast_of(s, &r, &b, &e);
     }
@@ -532,7 +532,7 @@ bool fast_claim(struct stream *s, struct stream_publish *p, struct intake *in)
     }
     if (batch_level_too_high(in)) {
         fast_drop(s, b);
-        js_refuse(&e, JS_REQUIRED_API_LEVEL);
+        js_error_set(&e, JS_REQUIRED_API_LEVEL);
         refuse(s, p, &e);
         return true;
     }

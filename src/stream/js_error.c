@@ -43,7 +43,7 @@ static int refuse(struct js_error *e, enum js_err id, const char *fmt, va_list a
     return MF_DENIED;
 }
 
-int js_refuse(struct js_error *e, enum js_err id, ...)
+int js_error_set(struct js_error *e, enum js_err id, ...)
 {
     va_list ap;
     va_start(ap, id);
@@ -52,7 +52,7 @@ int js_refuse(struct js_error *e, enum js_err id, ...)
     return rc;
 }
 
-int js_refuse_text(struct js_error *e, enum js_err id, const char *fmt, ...)
+int js_error_set_text(struct js_error *e, enum js_err id, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);

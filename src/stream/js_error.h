@@ -25,10 +25,10 @@ enum js_err_code {
 };
 /* Fills e (may be NULL) with the entry of the table; the arguments replace each %s of its text.
  * Always returns MF_DENIED. */
-int js_refuse(struct js_error *e, enum js_err id, ...);
+int js_error_set(struct js_error *e, enum js_err id, ...);
 /* The same codes with another text: for entries whose text in nats-server is that of its cause
  * (JS_STREAM_INVALID_CONFIG, JS_INVALID_JSON and others). */
-int js_refuse_text(struct js_error *e, enum js_err id, const char *fmt, ...) MF_PRINTF(3, 4);
+int js_error_set_text(struct js_error *e, enum js_err id, const char *fmt, ...) MF_PRINTF(3, 4);
 /* e has the err_code of this entry. */
 bool js_error_is(const struct js_error *e, enum js_err id);
 

@@ -2,7 +2,8 @@
 #ifndef MAYFLY_JS_ERROR_TABLE_H
 #define MAYFLY_JS_ERROR_TABLE_H
 
-/* X(id, code, err_code, description).  A description with %s takes its arguments from js_refuse().
+/* X(id, code, err_code, description).  A description with %s takes its arguments from
+ * js_error_set().
  */
 #define JS_ERRORS(X)                                                                               \
     X(JS_ACCOUNT_RESOURCES_EXCEEDED, 400, 10002, "resource limits exceeded for account")           \

@@ -164,8 +164,8 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
     if (d.verdict == POLICY_REJECTED) {
         s->ttl_stats.rejected++;
         summary_add_decision(s, in->subject, &d);
-        return js_refuse_text(e, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s",
-                              policy_refusal(why, &d));
+        return js_error_set_text(e, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s",
+                                 policy_refusal(why, &d));
     }
     if (d.verdict == POLICY_CLAMPED) {
         rc = clamp(s, in, &d);
@@ -263,9 +263,9 @@ static bool try_ttl(struct stream *s, struct stream_try *t, int64_t *ttl)
     if (!header_get(t->hdr, "Nats-TTL", &value) || value.len == 0)
         return true;
     if (ttl_parse(value, s->host->strict, ttl) != 0)
-        js_refuse(&t->error, JS_MESSAGE_TTL_INVALID);
+        js_error_set(&t->error, JS_MESSAGE_TTL_INVALID);
     else if (*ttl != TTL_NONE && !s->cfg.allow_msg_ttl)
-        js_refuse(&t->error, JS_MESSAGE_TTL_DISABLED);
+        js_error_set(&t->error, JS_MESSAGE_TTL_DISABLED);
     else
         return true;
     return false;
@@ -292,8 +292,8 @@ void stream_ttl_try(struct stream *s, const struct policy *p, int64_t now_ns, st
     }
     if (d->verdict == POLICY_REJECTED) {
         t->refused = true;
-        js_refuse_text(&t->error, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s",
-                       policy_refusal(why, d));
+        js_error_set_text(&t->error, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s",
+                          policy_refusal(why, d));
         return;
     }
     t->deadline_ns = expire_deadline(s, now_ns, d->ttl);

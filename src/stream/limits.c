@@ -381,7 +381,7 @@ static bool enforce_slice(struct stream *s)
     size_t left = ENFORCE_SLICE;
     bool more, stuck = false;
 
-    if (s->closing || stream_hold(s, &s->enforce.task))
+    if (s->closing || stream_throttle(s, &s->enforce.task))
         return false;
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */

@@ -199,7 +199,7 @@ static uint64_t next_of_walk(struct linked *l, bool *more)
 
     if (l->walking == WALK_EVERY)
         return next_of_every(l);
-    seq = store_next_endless(l->s->store, true, &l->from, &steps, more);
+    seq = store_next_without_deadline(l->s->store, true, &l->from, &steps, more);
     if (seq != 0)
         l->from = seq + 1;
     else if (!*more)

@@ -150,7 +150,7 @@ void notify_soon(struct stream *s)
     loop_defer(s->host->loop, &s->notify.defer);
 }
 
-void stream_announce(struct stream *s)
+void stream_notify_now(struct stream *s)
 {
     if ((!s->notify.defer.queued && !work_queued(&s->notify.task)) || s->closing)
         return;

@@ -58,20 +58,20 @@ void stream_store_error(struct stream *s, int code, struct js_error *e)
 {
     switch (code) {
     case MF_AGAIN:
-        js_refuse(e, JS_STREAM_TOO_MANY_REQUESTS);
+        js_error_set(e, JS_STREAM_TOO_MANY_REQUESTS);
         break;
     case MF_FULL:
-        js_refuse(e, JS_INSUFFICIENT_RESOURCES);
+        js_error_set(e, JS_INSUFFICIENT_RESOURCES);
         break;
     case MF_LIMIT:
-        js_refuse_text(e, JS_STREAM_STORE_FAILED, "message too large");
+        js_error_set_text(e, JS_STREAM_STORE_FAILED, "message too large");
         break;
     case MF_READONLY:
-        js_refuse_text(e, JS_STREAM_STORE_FAILED, "%s",
-                       store_error(s->store) != NULL ? store_error(s->store) : "read only");
+        js_error_set_text(e, JS_STREAM_STORE_FAILED, "%s",
+                          store_error(s->store) != NULL ? store_error(s->store) : "read only");
         break;
     default:
-        js_refuse_text(e, JS_STREAM_STORE_FAILED, "%s", mf_err_text(code));
+        js_error_set_text(e, JS_STREAM_STORE_FAILED, "%s", mf_err_text(code));
     }
 }
 
@@ -364,7 +364,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
     int rc;
 
     if (stream_numbered_out(s))
-        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "no sequence is left");
+        return js_error_set_text(e, JS_STREAM_STORE_FAILED, "no sequence is left");
     stream_clamp_ttl(s, in);
     /* An ack promises that the id is known: no memory for that, no message. */
     rc = keeps_id(s, in) ? dedup_reserve(s->dedup) : 0;
@@ -404,7 +404,7 @@ static int check_first(struct stream *s, struct intake *in, struct js_error *e)
     int rc;
 
     if (!s->memory && limits_size(s, in->subject.len, in->hdr.len, in->payload.len) > RECORD_LIMIT)
-        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "message too large");
+        return js_error_set_text(e, JS_STREAM_STORE_FAILED, "message too large");
     if ((rc = check_sealed(s, e)) != 0 || (rc = check_size(s, in, e)) != 0 ||
         (rc = counter_check(s, in, e)) != 0)
         return rc;
@@ -570,7 +570,7 @@ void stream_publish(struct stream *s, struct stream_publish *p)
     p->answer = NULL;
     if (s->closing) {
         struct js_error e;
-        js_refuse(&e, JS_STREAM_NOT_FOUND);
+        js_error_set(&e, JS_STREAM_NOT_FOUND);
         p->done(p, &(struct stream_ack){.error = &e});
         return;
     }

@@ -242,7 +242,7 @@ static bool purge_slice(struct stream *s)
     bool more = true;
     int rc = 0;
 
-    if (s->closing || mf_list_empty(&s->purge.queue) || stream_hold(s, &s->purge.task))
+    if (s->closing || mf_list_empty(&s->purge.queue) || stream_throttle(s, &s->purge.task))
         return false;
     p = mf_container(mf_list_first(&s->purge.queue), struct purge, link);
     (void)stream_now(s);
@@ -440,9 +440,9 @@ void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint
 
     if (s->cfg.sealed || s->cfg.deny_purge) {
         if (s->cfg.sealed)
-            js_refuse(&e, JS_STREAM_SEALED);
+            js_error_set(&e, JS_STREAM_SEALED);
         else
-            js_refuse_text(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
+            js_error_set_text(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
         stream_op_refuse(s, op, &e);
         return;
     }
@@ -464,7 +464,7 @@ void purge_drop_all(struct stream *s)
 {
     struct js_error e;
 
-    js_refuse(&e, JS_STREAM_NOT_FOUND);
+    js_error_set(&e, JS_STREAM_NOT_FOUND);
     while (!mf_list_empty(&s->purge.queue)) {
         struct purge *p = mf_container(mf_list_first(&s->purge.queue), struct purge, link);
         struct stream_op *op = p->op;

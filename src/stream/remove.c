@@ -48,20 +48,20 @@ static int remove_allowed(struct stream *s, uint64_t seq, struct js_error *e)
     char text[32];
 
     if (s->cfg.sealed)
-        return js_refuse(e, JS_STREAM_SEALED);
+        return js_error_set(e, JS_STREAM_SEALED);
     if (s->cfg.deny_delete)
-        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
+        return js_error_set_text(e, JS_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
     if (seq > 0 && stream_next(s, seq) == seq)
         return 0;
     /* nats-server's kinds of storage have different words for what is not there. */
     store_accepted(s->store, &msgs, &bytes, &last);
     uint64_t first = stream_next(s, 0);
     if (!s->memory && seq > last)
-        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "stream store EOF");
+        return js_error_set_text(e, JS_STREAM_MSG_DELETE_FAILED, "stream store EOF");
     if (!s->memory && (first == 0 || seq < first))
-        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "no message found");
+        return js_error_set_text(e, JS_STREAM_MSG_DELETE_FAILED, "no message found");
     text[proto_put_u64((uint8_t *)text, seq)] = '\0';
-    return js_refuse(e, JS_SEQUENCE_NOT_FOUND, text);
+    return js_error_set(e, JS_SEQUENCE_NOT_FOUND, text);
 }
 
 /* The subject of a message that is there, in memory or not. */
@@ -129,7 +129,7 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
     }
     rc = remove_one(s, seq, erase, stream_op_wait(s, op));
     if (rc != 0) {
-        js_refuse_text(&e, JS_STREAM_MSG_DELETE_FAILED, "%s", mf_err_text(rc));
+        js_error_set_text(&e, JS_STREAM_MSG_DELETE_FAILED, "%s", mf_err_text(rc));
         stream_op_refuse(s, op, &e);
         return;
     }

@@ -50,11 +50,11 @@ static int check_pattern(struct stream *s, const struct intake_headers *h, struc
         rc = CRON_BAD_PATTERN; /* such as the 30th of February */
     cron_free(c);
     if (!s->cfg.allow_msg_schedules && (rc != 0 || h->schedule.len > 0))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_DISABLED);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_DISABLED);
     if (rc == CRON_BAD_ZONE)
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_TIME_ZONE_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_TIME_ZONE_INVALID);
     if (rc == CRON_BAD_PATTERN)
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_PATTERN_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_PATTERN_INVALID);
     if (rc != 0)
         stream_store_error(s, MF_NOMEM, e);
     return rc != 0 ? MF_NOMEM : 0;
@@ -67,22 +67,22 @@ static int check_details(struct stream *s, const struct intake *in, struct js_er
     int64_t ttl;
 
     if (h->schedule_ttl.len > 0 && ttl_parse(h->schedule_ttl, s->host->strict, &ttl) != 0)
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_TTL_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_TTL_INVALID);
     if (h->schedule_rollup.len > 0 && !mf_eq_str(h->schedule_rollup, "sub"))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_ROLLUP_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_ROLLUP_INVALID);
     if (h->schedule_ttl.len > 0 && !s->cfg.allow_msg_ttl)
-        return js_refuse(e, JS_MESSAGE_TTL_DISABLED);
+        return js_error_set(e, JS_MESSAGE_TTL_DISABLED);
     if (!subject_valid_literal(target) || mf_eq(target, in->subject))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_TARGET_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_TARGET_INVALID);
     if (source.len > 0 &&
         (mf_eq(source, target) || mf_eq(source, in->subject) || !subject_valid_literal(source)))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_SOURCE_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_SOURCE_INVALID);
     if (!captured(s, target))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_TARGET_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_TARGET_INVALID);
     if (source.len > 0 && !captured(s, source))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_SOURCE_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_SOURCE_INVALID);
     if (h->rollup.len > 0 && !mf_eq_nocase(h->rollup, "sub"))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_ROLLUP_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_ROLLUP_INVALID);
     return 0;
 }
 
@@ -120,17 +120,17 @@ static int check_purge(struct stream *s, const struct intake *in, struct js_erro
     uint64_t count;
 
     if (next.len == 0)
-        return scheduler.len == 0 ? 0 : js_refuse(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
+        return scheduler.len == 0 ? 0 : js_error_set(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
     if (!mf_eq_str(next, "purge") || mf_eq(scheduler, in->subject) ||
         !subject_valid_literal(scheduler))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
     if (!s->cfg.allow_msg_schedules)
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_DISABLED);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_DISABLED);
     /* Nothing there: allowed, as it is in nats-server. */
     uint64_t last = store_key_last_accepted(s->store, scheduler, &count);
     const struct schedule *x = find(s, scheduler);
     if (last != 0 && (x == NULL || x->seq != last))
-        return js_refuse(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
+        return js_error_set(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
     return 0;
 }
 

@@ -277,7 +277,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
     op->count = 0;
     op->purge_filter = NULL;
     if (parts_make(&parts, next, s->host, &e) != 0) {
-        js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
+        js_error_set_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
         op->done(op, &je, 0);
         return;
     }

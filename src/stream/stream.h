@@ -164,7 +164,7 @@ struct stream_observer {
 };
 /* Notifies observers of committed messages now, not at the end of the turn.  Republished copies are
  * not sent: their receivers may call anything, even the deletion of the caller. */
-void stream_announce(struct stream *s);
+void stream_notify_now(struct stream *s);
 void stream_observe(struct stream *s, struct stream_observer *o);
 void stream_unobserve(struct stream_observer *o);
 /* Interest and work queue retention: wanted() says whether a consumer wants this subject.  Without

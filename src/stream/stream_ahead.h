@@ -34,10 +34,10 @@ static inline void stream_bucket_add(struct store_bucket *sum, const struct stor
 }
 
 /* The first message at or after *from_seq that is infinite, or has no end yet;
- * store_next_endless().
+ * store_next_without_deadline().
  */
-uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq, size_t *steps,
-                             bool *more);
+uint64_t stream_next_without_deadline(struct stream *s, bool infinite, uint64_t *from_seq,
+                                      size_t *steps, bool *more);
 
 /* Bytes of the messages of a bucket, as STREAM.INFO counts them. */
 uint64_t stream_bucket_bytes(const struct stream *s, const struct store_bucket *b);

@@ -18,11 +18,11 @@ void stream_blob_each(struct stream *s,
                       void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
                       void *arg);
 MF_MUSTCHECK int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w);
-bool stream_settle(struct stream *s, struct store_wait *w); /* as store_settle() */
+bool stream_settle(struct stream *s, struct store_wait *w); /* as store_wait_pending() */
 /* Called before each time slice that removes.  true: too many removals wait for their commit; t is
  * queued again after it. */
-MF_MUSTCHECK bool stream_hold(struct stream *s, struct work_task *t);
-void stream_unhold(struct stream *s, const struct work_task *t);
+MF_MUSTCHECK bool stream_throttle(struct stream *s, struct work_task *t);
+void stream_throttle_cancel(struct stream *s, const struct work_task *t);
 MF_MUSTCHECK int
 stream_barrier(struct stream *s,
                struct store_wait *w); /* after the commit of everything accepted before */

@@ -69,7 +69,7 @@ uint64_t stream_cursor_steps(const struct stream_cursor *c); /* as store_cursor_
 bool stream_present(struct stream *s, uint64_t seq);         /* counted by stream_count() */
 /* The subject of a message that is present, from memory; else empty.  Valid until the next call. */
 struct mf_slice stream_subject_at(struct stream *s, uint64_t seq);
-uint64_t stream_announced(const struct stream *s); /* observers were notified of all up to here */
+uint64_t stream_notified(const struct stream *s); /* observers were notified of all up to here */
 uint64_t stream_last_accepted(const struct stream *s); /* perhaps not committed yet */
 /* Counts messages of subjects that match, with sequences in [first, last], whose end observers were
  * not notified of.  False: it takes more than a few steps, use a cursor.  As store_count(). */

@@ -43,22 +43,22 @@ void stream_ttl_try(struct stream *s, const struct policy *p, int64_t now_ns, st
 
 /* --- one message ---------------------------------------------------------------------------- */
 
-struct stream_life {
+struct stream_lifetime {
     int64_t deadline_ns; /* 0: none */
     bool infinite;       /* it has none on purpose */
     bool pinned;         /* set by hand: policies leave it alone */
     bool tombstone;
 };
 /* Of a message that is there; false: it is not, or it is past its deadline.  O(1), no read. */
-bool stream_life(struct stream *s, uint64_t seq, struct stream_life *out);
+bool stream_lifetime(struct stream *s, uint64_t seq, struct stream_lifetime *out);
 /* The same of a message that was read; one that ended meanwhile has the deadline it was read with.
  * Returns room. */
-struct stream_life *stream_life_of(struct stream *s, const struct stream_msg *m,
-                                   struct stream_life *room);
+struct stream_lifetime *stream_lifetime_of(struct stream *s, const struct stream_msg *m,
+                                           struct stream_lifetime *room);
 /* The header lines Mayfly-Expires (RFC 3339, never, none) and, with a deadline, Mayfly-TTL-Left
- * (seconds): at most STREAM_LIFE_HEADERS bytes; returns how many. */
-#define STREAM_LIFE_HEADERS 128
-size_t stream_put_life(char *dst, const struct stream_life *life, int64_t now_ns);
+ * (seconds): at most STREAM_LIFETIME_HEADERS bytes; returns how many. */
+#define STREAM_LIFETIME_HEADERS 128
+size_t stream_put_lifetime(char *dst, const struct stream_lifetime *life, int64_t now_ns);
 
 /* Resolves a stored message as if it were published at from_ns with its own header: what TOUCH
  * gives it.  False: the stream has no active policy and the message no TTL of its own. */
@@ -70,7 +70,7 @@ int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl
 /* For a copy of the message elsewhere: does its header, with timestamp and max_age, lead to another
  * end than its own?  Then true, and *out (empty before) is the header with the right Nats-TTL, in
  * whole seconds, never too early; it may be empty.  O(header). */
-bool stream_way_out(struct stream *s, const struct stream_msg *m, struct mf_buf *out);
+bool stream_export_header(struct stream *s, const struct stream_msg *m, struct mf_buf *out);
 
 /* --- by hand -------------------------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ enum stream_life_cause {
     STREAM_LIFE_READ,
     STREAM_LIFE_PERSIST
 };
-struct stream_life_change {
+struct stream_deadline_change {
     uint64_t seq;
     int64_t deadline_ns; /* 0: none; one that is past ends the message at once, with its marker */
     bool infinite, pinned;
@@ -89,8 +89,8 @@ struct stream_life_change {
 };
 /* Gives n messages new deadlines as one atomic batch.  op is answered when that is on disk, with
  * the number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */
-void stream_change_lives(struct stream *s, enum stream_life_cause why,
-                         struct stream_life_change *at, size_t n, struct stream_op *op);
+void stream_change_deadlines(struct stream *s, enum stream_life_cause why,
+                             struct stream_deadline_change *at, size_t n, struct stream_op *op);
 /* slide: read.  The last value of a subject was read: its life begins again, if more than a 64th
  * of its TTL (at most 5 minutes) of it is used.  Nobody waits: the record (32 bytes) goes to disk
  * with the next group, and what cannot be written now is not renewed.  Deadlines set by hand stay.

@@ -2,7 +2,7 @@
  *
  * Removed messages leave the index when their commit group is committed, all in one turn.  Without
  * a limit a slow disk would make such a group very large.
- * Happy path: a task calls stream_hold() before each time slice.  If too many removals wait for
+ * Happy path: a task calls stream_throttle() before each time slice.  If too many removals wait for
  * their commit, the task is noted, and queued again after it.
  * Close: no task is queued any more. */
 #include "stream/stream_impl.h"
@@ -23,7 +23,7 @@ static void queue_tasks(struct store_wait *w, int status)
     }
 }
 
-bool stream_hold(struct stream *s, struct work_task *t)
+bool stream_throttle(struct stream *s, struct work_task *t)
 {
     size_t i = 0;
 
@@ -42,7 +42,7 @@ bool stream_hold(struct stream *s, struct work_task *t)
     return s->throttle.waits;
 }
 
-void stream_unhold(struct stream *s, const struct work_task *t)
+void stream_throttle_cancel(struct stream *s, const struct work_task *t)
 {
     for (size_t i = 0; i < MF_COUNT(s->throttle.task); i++)
         if (s->throttle.task[i] == t)

@@ -13,7 +13,7 @@ bool stream_subject_pending(struct stream *s, struct mf_slice subject)
     return accepted != 0 && (!store_key(s->store, subject, &k) || k.last_seq != accepted);
 }
 
-static int change_life(struct stream *s, struct stream_life_change *c)
+static int change_life(struct stream *s, struct stream_deadline_change *c)
 {
     int64_t deadline_ns = c->deadline_ns;
     int rc = scope_set_end(
@@ -28,7 +28,7 @@ static int change_life(struct stream *s, struct stream_life_change *c)
 }
 
 /* Others may be linked to it: their lives follow in the same batch. */
-static int change_one(struct stream *s, struct stream_life_change *c)
+static int change_one(struct stream *s, struct stream_deadline_change *c)
 {
     char *subject = linked_watches(s) ? mf_slice_dup(store_key_at(s->store, c->seq)) : NULL;
     bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
@@ -58,8 +58,8 @@ static uint64_t *counter_of(struct stream *s, enum stream_life_cause why)
 
 /* Refused half way: what was accepted stays, and the answer tells of the trouble when that is on
  * disk. */
-void stream_change_lives(struct stream *s, enum stream_life_cause why,
-                         struct stream_life_change *at, size_t n, struct stream_op *op)
+void stream_change_deadlines(struct stream *s, enum stream_life_cause why,
+                             struct stream_deadline_change *at, size_t n, struct stream_op *op)
 {
     struct js_error e;
     int rc = 0, end;
@@ -100,9 +100,9 @@ void stream_change_lives(struct stream *s, enum stream_life_cause why,
 static int64_t slide_to(struct stream *s, const struct stream_msg *m, int64_t now_ns)
 {
     struct policy_decision d;
-    struct stream_life l;
+    struct stream_lifetime l;
 
-    if (!stream_life(s, m->seq, &l) || l.deadline_ns == 0 || l.pinned || l.tombstone ||
+    if (!stream_lifetime(s, m->seq, &l) || l.deadline_ns == 0 || l.pinned || l.tombstone ||
         !stream_ttl_decide(s, m, now_ns, &d))
         return 0;
     int64_t deadline_ns = expire_deadline(s, now_ns, d.ttl);
@@ -116,7 +116,7 @@ static int64_t slide_to(struct stream *s, const struct stream_msg *m, int64_t no
 void stream_slide_read(struct stream *s, const struct stream_msg *m)
 {
     int64_t now_ns = stream_now(s);
-    struct stream_life_change c = {.seq = m->seq};
+    struct stream_deadline_change c = {.seq = m->seq};
     struct js_error e;
 
     if (s->closing || check_sealed(s, &e) != 0 || (c.deadline_ns = slide_to(s, m, now_ns)) == 0)

@@ -48,7 +48,7 @@ void stream_msg_end(const struct stream_msg *m)
  * than to find a message. */
 void stream_look_at_clock(struct stream *s)
 {
-    if (store_mortal(s->store))
+    if (store_has_deadlines(s->store))
         (void)stream_now(s);
 }
 
@@ -406,7 +406,7 @@ struct mf_slice stream_subject_at(struct stream *s, uint64_t seq)
     return store_key_at(s->store, seq);
 }
 
-uint64_t stream_announced(const struct stream *s)
+uint64_t stream_notified(const struct stream *s)
 {
     return s->notify.upto;
 }
@@ -480,5 +480,5 @@ int stream_barrier(struct stream *s, struct store_wait *w)
 
 bool stream_settle(struct stream *s, struct store_wait *w)
 {
-    return store_settle(s->store, w);
+    return store_wait_pending(s->store, w);
 }

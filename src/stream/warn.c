@@ -124,7 +124,7 @@ static void end_visit(struct warn *w)
     stream_ahead_free(w->page);
     w->page = NULL;
     w->told_ns = w->to_ns;
-    if (w->found || (!w->noted && store_mortal(w->s->store)))
+    if (w->found || (!w->noted && store_has_deadlines(w->s->store)))
         store_position(w);
     w->found = false;
 }

@@ -179,7 +179,7 @@ static void do_blob(struct store *s, struct op *o, uint64_t number)
 static uint64_t dead[1000];
 static size_t deads;
 
-static bool on_death(void *arg, const struct store_death *d)
+static bool on_death(void *arg, const struct store_expiry *d)
 {
     struct line l = {.what = EXPIRING, .seq = d->seq};
 

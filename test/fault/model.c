@@ -253,7 +253,7 @@ static void look(struct world *w)
     char key[MODEL_KEY];
 
     count.probes++;
-    store_late_check(d->store);
+    store_overdue_check(d->store);
     blob_probe(d);
     probe_accepted(d, w->p.keys);
     if (!at_rest(d)) {

@@ -63,19 +63,19 @@ static void wait_for(struct world *w, struct asked *a)
 }
 
 /* As the TTL API renews it: false: it stays as it is. */
-static bool renewed(struct world *w, uint64_t seq, struct stream_life_change *to)
+static bool renewed(struct world *w, uint64_t seq, struct stream_deadline_change *to)
 {
     struct policy_decision d;
-    struct stream_life l;
+    struct stream_lifetime l;
     struct stream_msg m;
     bool is = false;
 
-    MUST(stream_life(w->stream, seq, &l) && stream_get(w->stream, seq, &m) == 0, "it is gone");
+    MUST(stream_lifetime(w->stream, seq, &l) && stream_get(w->stream, seq, &m) == 0, "it is gone");
     if (l.deadline_ns != 0 && stream_ttl_decide(w->stream, &m, w->now_ns, &d)) {
-        *to = (struct stream_life_change){.seq = seq,
-                                          .infinite = d.ttl == TTL_NEVER,
-                                          .deadline_ns =
-                                              stream_ttl_deadline(w->stream, w->now_ns, d.ttl)};
+        *to = (struct stream_deadline_change){.seq = seq,
+                                              .infinite = d.ttl == TTL_NEVER,
+                                              .deadline_ns =
+                                                  stream_ttl_deadline(w->stream, w->now_ns, d.ttl)};
         is = to->infinite || to->deadline_ns != 0;
     }
     stream_msg_end(&m);
@@ -88,7 +88,7 @@ static void change(struct world *w, struct pick *p, uint64_t seq, char *deed, si
     static const enum stream_life_cause causes[] = {STREAM_LIFE_SET, STREAM_LIFE_SET,
                                                     STREAM_LIFE_TOUCH, STREAM_LIFE_PERSIST};
     enum stream_life_cause why = causes[pick_below(p, MF_COUNT(causes))];
-    struct stream_life_change at[PAGE];
+    struct stream_deadline_change at[PAGE];
     struct asked a = {.op.done = answered};
     int64_t end = w->now_ns + (int64_t)(1 + pick_below(p, 60)) * CLOCK_S;
     size_t n = 0, most = 1 + (pick_chance(p, 30) ? pick_below(p, PAGE) : 0);
@@ -104,10 +104,10 @@ static void change(struct world *w, struct pick *p, uint64_t seq, char *deed, si
             n += renewed(w, seq, &at[n]);
             continue;
         }
-        at[n++] = (struct stream_life_change){
+        at[n++] = (struct stream_deadline_change){
             .seq = seq, .deadline_ns = end, .infinite = end == 0, .pinned = true};
     }
-    stream_change_lives(w->stream, why, at, n, &a.op);
+    stream_change_deadlines(w->stream, why, at, n, &a.op);
     wait_for(w, &a);
 }
 
@@ -185,12 +185,12 @@ void lives_settle(struct world *w)
 void lives_show(struct world *w, struct mf_buf *out)
 {
     const struct backfill_status *st = backfill_status(w->stream);
-    struct stream_life l;
+    struct stream_lifetime l;
 
     world_text(w, out);
     for (uint64_t seq = stream_next(w->stream, 0); seq != 0;
          seq = stream_next(w->stream, seq + 1)) {
-        MUST(stream_life(w->stream, seq, &l), "a message without a life");
+        MUST(stream_lifetime(w->stream, seq, &l), "a message without a life");
         mf_buf_printf(out, "%llu ends %lld%s%s\n", (unsigned long long)seq,
                       (long long)(l.deadline_ns / (10 * CLOCK_MS)), l.infinite ? " infinite" : "",
                       l.pinned ? " pinned" : "");

@@ -511,7 +511,7 @@ void drive_time(struct drive *d, int64_t now_ns)
 }
 
 /* A marker that finds no room makes the death wait. */
-static bool on_death(void *arg, const struct store_death *death)
+static bool on_death(void *arg, const struct store_expiry *death)
 {
     struct drive *d = arg;
     const struct model_msg *m = state_due(&d->model.accepted, d->now_ns);

@@ -21,7 +21,7 @@
 
 /* Where a message lies, and a little of what it is, in 64 bits (docs/disk-format.md, Checkpoint).
  */
-#define PLACE_LEN_MAX 0xFFFFFu /* that or more: ask the record; STORE_DEATH_LONG */
+#define PLACE_LEN_MAX 0xFFFFFu /* that or more: ask the record; STORE_EXPIRY_LONG */
 static inline uint64_t place_make(uint64_t segment, uint64_t offset, uint64_t len, uint16_t flags)
 {
     return (segment & 0x3FFFF) << 46 | (offset >> 3) << 22 |
@@ -121,8 +121,8 @@ uint32_t index_probe(const struct index *ix, uint32_t i, uint32_t of, int64_t *d
  * the others.  Blocks without any are skipped by their counts.  *steps (blocks and entries
  * visited) is counted down; INDEX_NONE with 0 left: continue at *from_seq, else the end.
  * O(entries found), O(entries) in blocks that also hold others, O(1) for a skipped block. */
-uint32_t index_next_endless(const struct index *ix, bool infinite, uint64_t *from_seq,
-                            size_t *steps);
+uint32_t index_next_without_deadline(const struct index *ix, bool infinite, uint64_t *from_seq,
+                                     size_t *steps);
 size_t index_memory(const struct index *ix);
 uint64_t index_moves(const struct index *ix); /* raised when entries change their ids */
 

@@ -55,8 +55,8 @@ static unsigned block_endless(const struct block *b, bool infinite, unsigned fro
     return BLOCK_SLOTS;
 }
 
-uint32_t index_next_endless(const struct index *ix, bool infinite, uint64_t *from_seq,
-                            size_t *steps)
+uint32_t index_next_without_deadline(const struct index *ix, bool infinite, uint64_t *from_seq,
+                                     size_t *steps)
 {
     size_t at = index_dir_find(ix, *from_seq);
 

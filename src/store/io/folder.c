@@ -278,7 +278,7 @@ static int empty_and_remove(struct store_folder *f, const char *name, struct mf_
     return rc;
 }
 
-void store_folder_gone(char dst[STORE_FOLDER_NAME])
+void store_folder_removed_name(char dst[STORE_FOLDER_NAME])
 {
     char id[RAND_NUID + 1];
 
@@ -286,7 +286,7 @@ void store_folder_gone(char dst[STORE_FOLDER_NAME])
     snprintf(dst, STORE_FOLDER_NAME, GONE "%s", id);
 }
 
-void store_folder_draft(char dst[STORE_FOLDER_NAME], const char *name)
+void store_folder_draft_name(char dst[STORE_FOLDER_NAME], const char *name)
 {
     snprintf(dst, STORE_FOLDER_NAME, DRAFT "%016llx", (unsigned long long)hash_slice(mf_str(name)));
 }
@@ -295,7 +295,7 @@ int store_folder_remove(struct store_folder *f, const char *name, struct mf_erro
 {
     char gone[STORE_FOLDER_NAME];
 
-    store_folder_gone(gone);
+    store_folder_removed_name(gone);
     if (renameat(f->fd, name, f->fd, gone) != 0)
         return errno == ENOENT ? 0 : mf_fail_errno(e, MF_IO, "rename %s/%s", f->path, name);
     if (folder_sync(f->fd, f->path, e) != 0)

@@ -131,7 +131,7 @@ static int writable(int dir, const char *path, struct mf_error *e)
     return mf_fail_errno(e, errno == EROFS ? MF_READONLY : MF_DENIED, "write in folder %s", path);
 }
 
-int store_folder_judge(struct store_folder *f, struct mf_error *e)
+int store_folder_check(struct store_folder *f, struct mf_error *e)
 {
     int rc = folder_trust(f->fd, f->path, e);
 
@@ -199,7 +199,7 @@ int store_folder_claim(struct store_folder *f, struct mf_error *e)
 {
     const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     struct stat st;
-    int fd, done, rc = store_folder_judge(f, e);
+    int fd, done, rc = store_folder_check(f, e);
 
     if (rc != 0)
         return rc;

@@ -287,7 +287,7 @@ static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *
     int err = errno;
     where(dir_of(io), dir);
     errno = err;
-    /* Final, also for want of space: see store_io_passes(). */
+    /* Final, also for want of space: see store_io_is_shortage(). */
     return mf_fail_errno(e, MF_IO, "sync %s/%s", dir, f->name);
 }
 

@@ -235,7 +235,7 @@ static void clean_failed(struct store *s, const char *what)
 {
     struct cleaner *c = &s->clean;
 
-    if (store_io_passes(c->status)) {
+    if (store_io_is_shortage(c->status)) {
         clean_put_off(s);
         return;
     }

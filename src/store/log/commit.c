@@ -366,7 +366,7 @@ static const char *lacking(int code)
  * failed sync. */
 static bool commit_again(struct store *s)
 {
-    if (!store_io_passes(s->commit.image.status) || s->commit.image.sync_failed)
+    if (!store_io_is_shortage(s->commit.image.status) || s->commit.image.sync_failed)
         return false;
     if (!s->log.full)
         log_error("store %s: no %s to write a commit group, waiting for some (%s)", s->name,

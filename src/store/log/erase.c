@@ -296,7 +296,7 @@ static void erase_done(void *arg)
             ->readers--;
     if (z->first != NULL)
         segs_get(s, z->first_number)->readers--;
-    if (store_io_passes(z->status))
+    if (store_io_is_shortage(z->status))
         log_error("store %s: erased messages are removed, but their bytes may still be on disk: %s",
                   s->name, z->error.text);
     else if (z->status != 0)

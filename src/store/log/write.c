@@ -480,7 +480,7 @@ int store_end(struct store *s, struct store_wait *w)
     return 0;
 }
 
-bool store_settle(struct store *s, struct store_wait *w)
+bool store_wait_pending(struct store *s, struct store_wait *w)
 {
     return write_check(s) == 0 && commit_barrier(s, w);
 }

@@ -49,7 +49,7 @@ const struct consumer_config *consumer_config(const struct consumer *c)
     (void)c;
     return paper_config;
 }
-struct consumers *consumer_group(const struct consumer *c)
+struct consumers *consumer_set_of(const struct consumer *c)
 {
     (void)c;
     return NULL;

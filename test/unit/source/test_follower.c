@@ -461,8 +461,8 @@ static void test_a_refusal_is_told_and_asked_again(void)
     TEST_ASSERT_NOT_NULL(look().info.error);
     run_until(0, 2); /* by itself */
     upstream.refusals = 0;
-    sources_kick(&host, "P"); /* not of its concern */
-    sources_kick(&host, "O");
+    sources_retry(&host, "P"); /* not of its concern */
+    sources_retry(&host, "O");
     run_until(1, 0);
     TEST_ASSERT_NULL(look().info.error);
 }

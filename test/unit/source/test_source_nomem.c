@@ -54,7 +54,7 @@ static bool follow_without(const struct stream_config *cfg, long nth, long also)
     }
     stream_state(w.stream, &st);
     if (st.last_seq < 3)
-        sources_kick(&host, "O"); /* it would come back by itself, but later */
+        sources_retry(&host, "O"); /* it would come back by itself, but later */
     run_until(3, 0);
     assert_whole(nth);
     return hit;

@@ -220,13 +220,13 @@ static const struct health_problem *problems;
 static size_t nproblems;
 
 static struct {
-    health_tell tell;
+    health_report_fn tell;
     void *arg;
     size_t at;
 } patient;
 
 void __wrap_js_status_health(struct js_status *st, const struct health_query *q, struct doc *d,
-                             health_tell tell, void *arg);
+                             health_report_fn tell, void *arg);
 void __wrap_js_status_varz(struct js_status *st, struct jsonw *to, bool paths);
 void __wrap_js_status_metrics(struct js_status *st, struct doc *d);
 bool __wrap_js_status_enabled(struct js_status *st, const struct account *acc);
@@ -239,7 +239,7 @@ static bool health_step(struct doc *on, void *state)
     return patient.at < nproblems;
 }
 void __wrap_js_status_health(struct js_status *st, const struct health_query *q, struct doc *d,
-                             health_tell tell, void *arg)
+                             health_report_fn tell, void *arg)
 {
     static const doc_step steps[] = {health_step, NULL};
 

@@ -430,7 +430,7 @@ static void test_messages_without_a_deadline_are_found_in_order(void)
         bool more = true;
         for (;;) {
             size_t steps = 1 + pick_below(&d.pick, 20);
-            seq = store_next_endless(d.store, infinite != 0, &from, &steps, &more);
+            seq = store_next_without_deadline(d.store, infinite != 0, &from, &steps, &more);
             if (seq == 0 && more)
                 continue;
             while (at < sizeof kind && kind[at] != (infinite ? 'I' : 'W'))
@@ -480,7 +480,8 @@ static void costs(unsigned n, uint64_t *page, uint64_t *tally, uint64_t *walk)
     store_forecast_free(t);
     size_t steps = SIZE_MAX, found = 0;
     for (uint64_t from = 0, seq;
-         (seq = store_next_endless(d.store, false, &from, &steps, &more)) != 0; from = seq + 1)
+         (seq = store_next_without_deadline(d.store, false, &from, &steps, &more)) != 0;
+         from = seq + 1)
         found++;
     TEST_ASSERT_EQUAL_size_t(4, found);
     *walk = SIZE_MAX - steps;

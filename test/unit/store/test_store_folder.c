@@ -266,7 +266,7 @@ static void test_a_probe_changes_nothing_and_knows(void)
     assert_text("a file, not a directory");
     ok(store_folder_claim(root, &e)); /* in use: still what a server would start with */
     ok(store_folder_probe(&f, at("a"), "root", &e));
-    ok(store_folder_judge(f, &e));
+    ok(store_folder_check(f, &e));
     store_folder_release(f);
 }
 

@@ -204,7 +204,7 @@ static int a_life_in(struct store_folder *inner, struct mf_error *e)
     unsigned n = 0;
     int rc;
 
-    store_folder_draft(draft, "S");
+    store_folder_draft_name(draft, "S");
     if ((rc = store_folder_remove(inner, draft, e)) != 0 ||
         (rc = store_io_folder(&io, inner, draft, e)) != 0)
         return rc;
@@ -359,7 +359,7 @@ static void test_a_name_that_is_taken_is_left_alone(void)
     struct store_io *io;
     struct mf_error e;
 
-    store_folder_draft(draft, "S");
+    store_folder_draft_name(draft, "S");
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, i == 0 ? "S" : draft);
         TEST_ASSERT_EQUAL_INT(0, mkdir(path, 0700));

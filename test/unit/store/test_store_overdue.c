@@ -22,7 +22,7 @@ static void assert_state(uint64_t msgs, uint64_t keys, uint64_t first)
 {
     struct store_state st;
 
-    store_late_check(d.store);
+    store_overdue_check(d.store);
     store_state(d.store, &st);
     TEST_ASSERT_EQUAL_UINT64(msgs, st.msgs);
     TEST_ASSERT_EQUAL_UINT64(keys, st.keys);
@@ -40,7 +40,7 @@ static uint64_t steps_of(unsigned n)
     for (unsigned i = 0; i < n; i++)
         put_due(i, "k", DUE + i);
     put_due(0, "alive", 1000 * DUE);
-    uint64_t before = store_late_steps(d.store);
+    uint64_t before = store_overdue_steps(d.store);
     for (unsigned i = 0; i < 50; i++) {
         store_now(d.store, DUE + n * (i + 1) / 50);
         store_state(d.store, &st);
@@ -55,7 +55,7 @@ static uint64_t steps_of(unsigned n)
         TEST_ASSERT_EQUAL_UINT64(1, st.msgs);
         drive_idle(&d);
     }
-    return store_late_steps(d.store) - before;
+    return store_overdue_steps(d.store) - before;
 }
 
 static void test_requests_look_at_each_late_message_a_few_times_at_most(void)
@@ -79,10 +79,10 @@ static uint64_t narrow_steps(unsigned n)
     for (unsigned i = 0; i < 4; i++)
         put_due(i, "few", i == 0 ? 1000 * DUE : DUE);
     store_now(d.store, 2 * DUE);
-    uint64_t before = store_late_steps(d.store);
+    uint64_t before = store_overdue_steps(d.store);
     TEST_ASSERT_EQUAL_UINT64(3, store_count_overdue(d.store, MF_LIT("few.*"), 0, UINT64_MAX));
     TEST_ASSERT_EQUAL_UINT64(1, store_count_overdue(d.store, MF_LIT("few.*"), n + 4, UINT64_MAX));
-    return store_late_steps(d.store) - before;
+    return store_overdue_steps(d.store) - before;
 }
 
 static void test_late_ones_of_few_subjects_cost_what_these_hold(void)
@@ -137,7 +137,7 @@ static void test_a_key_loses_its_last_message_that_was_not_late(void)
     assert_state(1, 1, 3);
 }
 
-static bool leave_marker(void *arg, const struct store_death *x)
+static bool leave_marker(void *arg, const struct store_expiry *x)
 {
     char key[32];
 

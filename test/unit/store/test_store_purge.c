@@ -234,15 +234,15 @@ static void test_readers_need_the_clock_until_it_is_on_disk(void)
     for (size_t i = 0; i < MF_COUNT(m); i++)
         TEST_ASSERT_EQUAL_INT(0, append(&m[i], "k", "v", INT64_MAX / 2));
     drive_idle(&d);
-    TEST_ASSERT_TRUE(store_mortal(d.store));
+    TEST_ASSERT_TRUE(store_has_deadlines(d.store));
     TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, MF_COUNT(m), wait(&purge)));
     while (purge.calls == 0) {
         TEST_ASSERT_EQUAL_UINT64(MF_COUNT(m), state().msgs);
-        TEST_ASSERT_TRUE(store_mortal(d.store));
+        TEST_ASSERT_TRUE(store_has_deadlines(d.store));
         drive_turn(&d);
     }
     drive_idle(&d);
-    TEST_ASSERT_FALSE(store_mortal(d.store));
+    TEST_ASSERT_FALSE(store_has_deadlines(d.store));
 }
 
 /* A large set of keys is freed in another thread: who walked over it is at the end as soon as the

@@ -104,7 +104,7 @@ static void test_time_never_goes_back(void)
 
 static uint64_t died[16];
 static size_t deaths;
-static bool on_death(void *arg, const struct store_death *x)
+static bool on_death(void *arg, const struct store_expiry *x)
 {
     (void)arg;
     died[deaths++ % 16] = x->seq;
@@ -154,7 +154,7 @@ static void test_the_next_deadline_is_never_late(void)
 }
 
 static bool was_last[4];
-static bool on_last(void *arg, const struct store_death *x)
+static bool on_last(void *arg, const struct store_expiry *x)
 {
     (void)arg;
     was_last[x->seq] = x->last;

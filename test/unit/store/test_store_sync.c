@@ -170,7 +170,7 @@ static void test_names_of_folders_are_synced(void)
     struct store_io *own;
 
     TEST_ASSERT_EQUAL_INT(0, store_folder_at(&top, root, &e));
-    store_folder_draft(draft, "s");
+    store_folder_draft_name(draft, "s");
     memset(&calls, 0, sizeof calls);
     TEST_ASSERT_EQUAL_INT(0, store_folder_open(&f, top, draft, STORE_FOLDER_MAKE, &e));
     TEST_ASSERT_TRUE(calls.folder == inode_of(root));

@@ -72,11 +72,11 @@ static const struct backfill_status *finish(void)
     return backfill_status(w.stream);
 }
 
-static struct stream_life state(uint64_t seq)
+static struct stream_lifetime state(uint64_t seq)
 {
-    struct stream_life l = {.deadline_ns = -1};
+    struct stream_lifetime l = {.deadline_ns = -1};
 
-    (void)!stream_life(w.stream, seq, &l);
+    (void)!stream_lifetime(w.stream, seq, &l);
     return l;
 }
 
@@ -165,8 +165,8 @@ static void test_immediate_deaths_are_not_late(void)
     put_many(3);
     govern();
     w.now_ns += 200 * CLOCK_S;
-    struct stream_life_change c = {.seq = 3, .deadline_ns = w.now_ns - 100 * CLOCK_S};
-    stream_change_lives(w.stream, STREAM_LIFE_SET, &c, 1, &op);
+    struct stream_deadline_change c = {.seq = 3, .deadline_ns = w.now_ns - 100 * CLOCK_S};
+    stream_change_deadlines(w.stream, STREAM_LIFE_SET, &c, 1, &op);
     TEST_ASSERT_EQUAL_INT(0, start((struct backfill_opts){.written = true, .expire_now = 10}));
     TEST_ASSERT_EQUAL_INT(BACKFILL_DONE, finish()->state);
     world_time(&w, w.now_ns + 1);
@@ -177,13 +177,13 @@ static void test_immediate_deaths_are_not_late(void)
 static void test_messages_that_were_set_by_hand_are_left_alone(void)
 {
     struct stream_op op = {.done = on_disk};
-    struct stream_life_change c = {.seq = 2, .infinite = true, .pinned = true};
+    struct stream_deadline_change c = {.seq = 2, .infinite = true, .pinned = true};
 
     world_open(&w, &before);
     put_many(3);
     (void)world_publish(&w, "k.c", "Nats-TTL: 7\r\n", "x");
     (void)world_publish(&w, "k.d", "Nats-TTL: never\r\n", "x");
-    stream_change_lives(w.stream, STREAM_LIFE_PERSIST, &c, 1, &op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_PERSIST, &c, 1, &op);
     world_turns(&w);
     govern();
     TEST_ASSERT_EQUAL_INT(0, start((struct backfill_opts){.all = true}));

@@ -20,7 +20,7 @@ static void test_left_over_of_a_stream_with_first_seq_is_removed(void)
     char path[160], draft[STORE_FOLDER_NAME];
     bool done = false;
 
-    store_folder_draft(draft, "S");
+    store_folder_draft_name(draft, "S");
     snprintf(path, sizeof path, "%s/%s", dir, draft);
     TEST_ASSERT_EQUAL_INT(0, store_io_dir(&io, path, &e));
     TEST_ASSERT_EQUAL_INT(0, store_open(&st, &o, io, &e));

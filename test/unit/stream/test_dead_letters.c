@@ -56,9 +56,9 @@ static void later(int64_t ns)
 /* Nanoseconds that are left; 0: it has no end. */
 static int64_t left(uint64_t seq)
 {
-    struct stream_life l = {.deadline_ns = -1};
+    struct stream_lifetime l = {.deadline_ns = -1};
 
-    TEST_ASSERT_TRUE(stream_life(w.stream, seq, &l));
+    TEST_ASSERT_TRUE(stream_lifetime(w.stream, seq, &l));
     return l.deadline_ns == 0 ? 0 : l.deadline_ns - w.now_ns;
 }
 
@@ -82,8 +82,8 @@ static void test_R003_20_a_message_that_ends_leaves_a_letter(void)
     world_open(&w, &c);
     put("k.a",
         "A: b\r\nNats-TTL: 10\r\nNats-Msg-Id: 7\r\nNats-Expected-Last-Sequence: 0\r\nC: d e\r\n");
-    struct stream_life life;
-    TEST_ASSERT_TRUE(stream_life(w.stream, 1, &life));
+    struct stream_lifetime life;
+    TEST_ASSERT_TRUE(stream_lifetime(w.stream, 1, &life));
     later(9 * CLOCK_S);
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
     later(2 * CLOCK_S);

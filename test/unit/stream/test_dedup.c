@@ -108,7 +108,7 @@ static void removal(uint64_t first, uint64_t last)
     TEST_ASSERT_EQUAL_INT(0, store_end(d.store, NULL));
 }
 
-static bool on_death(void *arg, const struct store_death *x)
+static bool on_death(void *arg, const struct store_expiry *x)
 {
     (void)arg;
     return dedup_before_removal(ids, d.store, x->seq, x->seq) == 0;

@@ -107,10 +107,10 @@ static void on_touched(struct stream_op *op, const struct js_error *e, uint64_t 
 
 static void touch(uint64_t seq)
 {
-    struct stream_life_change c = {.seq = seq, .deadline_ns = w.now_ns + DAY};
+    struct stream_deadline_change c = {.seq = seq, .deadline_ns = w.now_ns + DAY};
     struct stream_op op = {.done = on_touched};
 
-    stream_change_lives(w.stream, STREAM_LIFE_TOUCH, &c, 1, &op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_TOUCH, &c, 1, &op);
     world_turns(&w);
 }
 

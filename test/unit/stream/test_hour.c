@@ -94,9 +94,9 @@ static void test_R000_60_messages_and_bytes_that_were_stored(void)
 static void test_lateness_is_told_by_bounds(void)
 {
     uint64_t seq = put(10);
-    struct stream_life l;
+    struct stream_lifetime l;
 
-    TEST_ASSERT_TRUE(stream_life(w.stream, seq, &l));
+    TEST_ASSERT_TRUE(stream_lifetime(w.stream, seq, &l));
     world_time(&w, l.deadline_ns + 3000000); /* 3 ms late */
     struct stream_hour h = hour();
     TEST_ASSERT_EQUAL_UINT64(1, h.late[3]);

@@ -33,7 +33,7 @@ static void test_every_entry_has_its_code_and_takes_strings(void)
     char want[1024];
 
     for (int i = 0; i < JS_ERR_COUNT; i++) {
-        TEST_ASSERT_EQUAL_INT(MF_DENIED, js_refuse(&e, (enum js_err)i, "one", "two", "three"));
+        TEST_ASSERT_EQUAL_INT(MF_DENIED, js_error_set(&e, (enum js_err)i, "one", "two", "three"));
         TEST_ASSERT_EQUAL_UINT16(rows[i].code, e.code);
         TEST_ASSERT_EQUAL_UINT16(rows[i].err_code, e.err_code);
         snprintf(want, sizeof want, rows[i].text, "one", "two", "three");
@@ -45,13 +45,13 @@ static void test_every_entry_has_its_code_and_takes_strings(void)
 
 static void test_known_entries(void)
 {
-    js_refuse(&e, JS_STREAM_NOT_FOUND);
+    js_error_set(&e, JS_STREAM_NOT_FOUND);
     TEST_ASSERT_EQUAL_UINT16(404, e.code);
     TEST_ASSERT_EQUAL_UINT16(10059, e.err_code);
     TEST_ASSERT_EQUAL_STRING("stream not found", e.text);
-    js_refuse(&e, JS_STREAM_WRONG_LAST_SEQUENCE, "7");
+    js_error_set(&e, JS_STREAM_WRONG_LAST_SEQUENCE, "7");
     TEST_ASSERT_EQUAL_STRING("wrong last sequence: 7", e.text);
-    js_refuse_text(&e, JS_STREAM_INVALID_CONFIG, "maximum replicas is %d", 5);
+    js_error_set_text(&e, JS_STREAM_INVALID_CONFIG, "maximum replicas is %d", 5);
     TEST_ASSERT_EQUAL_UINT16(500, e.code);
     TEST_ASSERT_EQUAL_UINT16(10052, e.err_code);
     TEST_ASSERT_EQUAL_STRING("maximum replicas is 5", e.text);
@@ -59,8 +59,8 @@ static void test_known_entries(void)
 
 static void test_nobody_to_tell_is_still_a_refusal(void)
 {
-    TEST_ASSERT_EQUAL_INT(MF_DENIED, js_refuse(NULL, JS_BAD_REQUEST));
-    TEST_ASSERT_EQUAL_INT(MF_DENIED, js_refuse_text(NULL, JS_BAD_REQUEST, "%s", "x"));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, js_error_set(NULL, JS_BAD_REQUEST));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, js_error_set_text(NULL, JS_BAD_REQUEST, "%s", "x"));
 }
 
 /* A client's text may be longer than the room: it ends before a character that does not fit. */
@@ -77,7 +77,7 @@ static void test_long_text_is_cut_between_characters(void)
                 n += w;
             }
             text[n] = '\0';
-            js_refuse_text(&e, JS_STREAM_INVALID_CONFIG, "%s", text);
+            js_error_set_text(&e, JS_STREAM_INVALID_CONFIG, "%s", text);
             n = strlen(e.text);
             TEST_ASSERT_EQUAL_size_t(0, (n - lead) % w);
             TEST_ASSERT_GREATER_THAN_size_t(sizeof e.text - 1 - w, n);

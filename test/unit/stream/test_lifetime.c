@@ -59,11 +59,11 @@ static int64_t life(uint64_t seq)
     return s;
 }
 
-static struct stream_life state(uint64_t seq)
+static struct stream_lifetime state(uint64_t seq)
 {
-    struct stream_life l = {.deadline_ns = -1};
+    struct stream_lifetime l = {.deadline_ns = -1};
 
-    (void)!stream_life(w.stream, seq, &l);
+    (void)!stream_lifetime(w.stream, seq, &l);
     return l;
 }
 
@@ -254,16 +254,16 @@ static void on_changed(struct stream_op *op, const struct js_error *e, uint64_t 
     changed = count;
 }
 
-static struct stream_life_change change(uint64_t seq, int64_t seconds, bool infinite)
+static struct stream_deadline_change change(uint64_t seq, int64_t seconds, bool infinite)
 {
     struct stream_op op = {.done = on_changed};
-    struct stream_life_change c = {.seq = seq,
-                                   .deadline_ns = infinite ? 0 : w.now_ns + seconds * CLOCK_S,
-                                   .infinite = infinite,
-                                   .pinned = true};
+    struct stream_deadline_change c = {.seq = seq,
+                                       .deadline_ns = infinite ? 0 : w.now_ns + seconds * CLOCK_S,
+                                       .infinite = infinite,
+                                       .pinned = true};
 
     changed = UINT64_MAX;
-    stream_change_lives(w.stream, infinite ? STREAM_LIFE_PERSIST : STREAM_LIFE_SET, &c, 1, &op);
+    stream_change_deadlines(w.stream, infinite ? STREAM_LIFE_PERSIST : STREAM_LIFE_SET, &c, 1, &op);
     world_turns(&w);
     TEST_ASSERT_TRUE(changed != UINT64_MAX);
     return c;

@@ -47,11 +47,11 @@ static uint64_t put(const char *subject, const char *lines)
     return a.seq;
 }
 
-static struct stream_life state(uint64_t seq)
+static struct stream_lifetime state(uint64_t seq)
 {
-    struct stream_life l = {.deadline_ns = -1};
+    struct stream_lifetime l = {.deadline_ns = -1};
 
-    (void)!stream_life(w.stream, seq, &l);
+    (void)!stream_lifetime(w.stream, seq, &l);
     return l;
 }
 
@@ -222,13 +222,13 @@ static void test_links_follow_deadlines_set_by_hand(void)
 {
     struct stream_op op = {.done = on_disk};
     uint64_t bucket = put("bucket.alice.gpt4", NULL), config = put("config.alice.gpt4", SYNC);
-    struct stream_life_change c = {.seq = config, .infinite = true, .pinned = true};
+    struct stream_deadline_change c = {.seq = config, .infinite = true, .pinned = true};
 
-    stream_change_lives(w.stream, STREAM_LIFE_PERSIST, &c, 1, &op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_PERSIST, &c, 1, &op);
     settle();
     TEST_ASSERT_TRUE(state(bucket).infinite);
-    c = (struct stream_life_change){.seq = config, .deadline_ns = w.now_ns + CLOCK_S};
-    stream_change_lives(w.stream, STREAM_LIFE_SET, &c, 1, &op);
+    c = (struct stream_deadline_change){.seq = config, .deadline_ns = w.now_ns + CLOCK_S};
+    stream_change_deadlines(w.stream, STREAM_LIFE_SET, &c, 1, &op);
     settle();
     ends_in(100, bucket);
 }

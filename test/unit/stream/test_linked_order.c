@@ -53,11 +53,11 @@ static uint64_t put(const char *subject, const char *lines)
     return a.seq;
 }
 
-static struct stream_life state(uint64_t seq)
+static struct stream_lifetime state(uint64_t seq)
 {
-    struct stream_life l = {.deadline_ns = -1};
+    struct stream_lifetime l = {.deadline_ns = -1};
 
-    (void)!stream_life(w.stream, seq, &l);
+    (void)!stream_lifetime(w.stream, seq, &l);
     return l;
 }
 
@@ -224,9 +224,9 @@ static void test_a_message_of_another_rule_that_is_on_disk_only(void)
     world_wrap(&w, fault_io_new);
     begin(1, false);
     uint64_t trial = put("bucket.a", "Kind: trial\r\n"), own = put("bucket.b", "Nats-TTL: 30\r\n");
-    struct stream_life_change c = {.seq = own, .deadline_ns = w.now_ns + 70 * CLOCK_S};
+    struct stream_deadline_change c = {.seq = own, .deadline_ns = w.now_ns + 70 * CLOCK_S};
     struct stream_op op = {.done = done};
-    stream_change_lives(w.stream, STREAM_LIFE_TOUCH, &c, 1, &op); /* its last renewal holds */
+    stream_change_deadlines(w.stream, STREAM_LIFE_TOUCH, &c, 1, &op); /* its last renewal holds */
     settle();
     fault_io_cold(w.io, true);
     (void)put("config.a", NULL);
@@ -249,13 +249,13 @@ static void test_an_end_that_is_set_while_the_job_reads(void)
         snprintf(config, sizeof config, "config.s%d", turns);
         snprintf(subject, sizeof subject, "bucket.s%d", turns);
         uint64_t record = put(config, NULL), bucket = put(subject, NULL);
-        struct stream_life_change c = {
+        struct stream_deadline_change c = {
             .seq = bucket, .deadline_ns = w.now_ns + 70 * CLOCK_S, .pinned = true};
         fault_io_cold(w.io, true);
         stream_remove(w.stream, record, false, &gone);
         for (int i = 0; i < turns; i++)
             loop_turn(w.loop);
-        stream_change_lives(w.stream, STREAM_LIFE_SET, &c, 1, &op);
+        stream_change_deadlines(w.stream, STREAM_LIFE_SET, &c, 1, &op);
         settle();
         fault_io_cold(w.io, false);
         ends_in(70, bucket);
@@ -270,14 +270,14 @@ static void test_a_touch_that_comes_too_late_to_be_permanent(void)
 
     begin(1, false);
     uint64_t record = put("config.a", NULL), bucket = put("bucket.a", NULL);
-    struct stream_life_change c = {
+    struct stream_deadline_change c = {
         .seq = bucket, .deadline_ns = w.now_ns + 70 * CLOCK_S, .pinned = true};
-    stream_change_lives(w.stream, STREAM_LIFE_SET, &c, 1, &op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_SET, &c, 1, &op);
     settle();
     TEST_ASSERT_EQUAL_INT(0, world_remove(&w, record));
     settle();
-    c = (struct stream_life_change){.seq = bucket, .infinite = true};
-    stream_change_lives(w.stream, STREAM_LIFE_TOUCH, &c, 1, &op);
+    c = (struct stream_deadline_change){.seq = bucket, .infinite = true};
+    stream_change_deadlines(w.stream, STREAM_LIFE_TOUCH, &c, 1, &op);
     settle();
     ends_in(100, bucket);
 }

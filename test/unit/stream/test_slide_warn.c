@@ -68,9 +68,9 @@ static void read_last(const char *subject)
 /* Nanoseconds that are left; 0: it has no end. */
 static int64_t left(uint64_t seq)
 {
-    struct stream_life l = {.deadline_ns = -1};
+    struct stream_lifetime l = {.deadline_ns = -1};
 
-    TEST_ASSERT_TRUE(stream_life(w.stream, seq, &l));
+    TEST_ASSERT_TRUE(stream_lifetime(w.stream, seq, &l));
     return l.deadline_ns == 0 ? 0 : l.deadline_ns - w.now_ns;
 }
 
@@ -514,11 +514,11 @@ static void on_changed(struct stream_op *op, const struct js_error *e, uint64_t 
 
 static void change(uint64_t seq, int64_t deadline_ns, bool infinite)
 {
-    struct stream_life_change c = {
+    struct stream_deadline_change c = {
         .seq = seq, .deadline_ns = deadline_ns, .infinite = infinite, .pinned = true};
     struct stream_op op = {.done = on_changed};
 
-    stream_change_lives(w.stream, STREAM_LIFE_SET, &c, 1, &op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_SET, &c, 1, &op);
     world_turns(&w);
 }
 

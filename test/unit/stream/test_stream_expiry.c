@@ -470,13 +470,13 @@ static size_t tries;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
 size_t __real_store_expire(struct store *s, int64_t now_ns, size_t max,
-                           bool (*visit)(void *arg, const struct store_death *d), void *arg,
+                           bool (*visit)(void *arg, const struct store_expiry *d), void *arg,
                            bool *more);
 size_t __wrap_store_expire(struct store *s, int64_t now_ns, size_t max,
-                           bool (*visit)(void *arg, const struct store_death *d), void *arg,
+                           bool (*visit)(void *arg, const struct store_expiry *d), void *arg,
                            bool *more);
 size_t __wrap_store_expire(struct store *s, int64_t now_ns, size_t max,
-                           bool (*visit)(void *arg, const struct store_death *d), void *arg,
+                           bool (*visit)(void *arg, const struct store_expiry *d), void *arg,
                            bool *more)
 {
     tries++;

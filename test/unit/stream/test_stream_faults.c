@@ -321,21 +321,21 @@ static void test_a_new_deadline_on_a_failing_disk_is_refused(void)
 {
     const struct deed *d = &deeds[1]; /* three messages, TTLs allowed */
     struct fault_plan p = {.kinds = FAULT_MUTATING, .code = MF_IO, .forever = true, .nth = 1};
-    struct stream_life_change to = {.seq = 1, .infinite = true, .pinned = true};
+    struct stream_deadline_change to = {.seq = 1, .infinite = true, .pinned = true};
     struct deed_told t = {.op.done = lives_changed};
-    struct stream_life life;
+    struct stream_lifetime life;
 
     deed_start(d, &w, fault_io_new);
     fault_io_arm(w.io, &p);
-    stream_change_lives(w.stream, STREAM_LIFE_PERSIST, &to, 1, &t.op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_PERSIST, &to, 1, &t.op);
     TEST_ASSERT_TRUE(turn_until(&t.calls, INT32_MAX));
     TEST_ASSERT_EQUAL_INT(10077, t.err_code);
     t = (struct deed_told){.op.done = lives_changed}; /* and from then on */
-    stream_change_lives(w.stream, STREAM_LIFE_PERSIST, &to, 1, &t.op);
+    stream_change_deadlines(w.stream, STREAM_LIFE_PERSIST, &to, 1, &t.op);
     TEST_ASSERT_TRUE(turn_until(&t.calls, INT32_MAX));
     TEST_ASSERT_EQUAL_INT(10077, t.err_code);
     read_back(d);
-    TEST_ASSERT_TRUE(stream_life(w.stream, 1, &life));
+    TEST_ASSERT_TRUE(stream_lifetime(w.stream, 1, &life));
     TEST_ASSERT_FALSE(life.infinite || life.pinned);
     world_fini(&w);
 }
