@@ -36,7 +36,7 @@ void ttl_numbers_write_totals(struct jsonw *w, const struct ttl_numbers *n);
 /* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
 void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
 
-/* "counts_approximate" and "resolution_ms", where counts are sums of parts; else nothing. */
+/* "counts_approximate" and "resolution_ms"; nothing if blurred_ns is 0: the counts are exact. */
 void ttl_json_blurred(struct jsonw *w, int64_t blurred_ns);
 /* "<key>": {...} */
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y);

@@ -3,10 +3,10 @@
  * A scan goes over the wheel's slots (wheel.h).  What a slot holds is counted beside and added when
  * the slot is done, so that a scan that goes back counts nothing twice.  Slots come in the order of
  * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time.
- * Few messages are looked at one by one.  Of many, the counts that the wheel keeps are added up
- * where their parts are short enough, and probes of the wheel tell how large messages are.  Slots
- * whose parts are longer than a peak is wished are *far*: those that may hold the fullest moment
- * are looked at once more, entry by entry. */
+ * Few messages are visited one by one.  For many, the counts that the wheel keeps are added up
+ * where their parts are short enough, and the bytes are estimated from probes of the wheel.  A slot
+ * whose parts are longer than the moments of a peak is *far*: far slots that may hold the fullest
+ * moment are visited in a second pass. */
 #include "store/store_impl.h"
 
 #include "wheel/wheel.h"
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 #define CELLS   32768u                    /* of a second: nine hours */
-#define PARTS   8                         /* of a bucket: what is shorter may lie across its edge */
-#define PEAK_NS (4 * INT64_C(1000000000)) /* the longest part that tells of a peak */
-#define FAR     4                         /* slots that are looked at once more */
-#define VISITS  STORE_FORECAST_LOOK       /* messages looked at where parts are too long */
+#define PARTS   8                         /* of a bucket: shorter parts may lie across its edge */
+#define PEAK_NS (4 * INT64_C(1000000000)) /* the longest part that is used for peaks */
+#define FAR     4                         /* slots of the second pass */
+#define VISITS  STORE_FORECAST_LOOK       /* messages visited where parts are too long */
 
 /* Equal moments of one kind within a slot. */
 struct cells {
@@ -45,22 +45,22 @@ struct store_forecast {
     struct store_forecast_opts o;
     int64_t width_ns;
     uint64_t seen;     /* messages, for sampling */
-    uint64_t visits;   /* messages looked at */
+    uint64_t visits;   /* messages visited */
     bool done, inside; /* inside: this slot has some */
-    bool begun, many;  /* many: no message is asked for its bytes */
-    bool asked;        /* those of this slot were */
-    bool scanned, owes;
+    bool begun, many;  /* many: no bytes are read in the scan */
+    bool bytes_read;   /* bytes of this slot were read */
+    bool scanned, estimated;
     uint32_t probes;    /* so far */
     int64_t blurred_ns; /* the longest part that was counted and lies across an edge */
     struct far far[FAR];
-    unsigned far_n, far_at; /* far_at: the one being looked at */
+    unsigned far_n, far_at; /* far_at: the current one */
     int64_t scan_from_ns;
     bool looking;
-    uint64_t looked; /* messages of those before */
+    uint64_t looked; /* messages of far slots visited */
     struct wheel_scan look;
     struct cells cells[2];
     struct store_bucket *slot; /* of this slot; behind `bucket` */
-    struct store_bucket *rest; /* msgs: those that were not asked */
+    struct store_bucket *rest; /* msgs: those whose bytes are estimated */
     struct store_bucket *sample;
     struct store_bucket bucket[];
 };
@@ -79,7 +79,7 @@ static void cells_begin(struct cells *c, int64_t wish_ns, int64_t from_ns, int64
         c->n[0] = c->carry;
 }
 
-/* The fuller one by time. */
+/* Keeps the one with more messages per time. */
 static void note_peak(struct store_peak *p, const struct store_peak *q)
 {
     if ((double)q->msgs * (double)p->width_ns > (double)p->msgs * (double)q->width_ns ||
@@ -101,8 +101,8 @@ static void cells_end(struct cells *c)
 
 /* --- one slot --------------------------------------------------------------------------------- */
 
-/* Its messages come in parts of `width_ns`: a moment holds whole ones, as many as it is long, so
- * that it is not taken for a fuller one.  Moments that are shorter than a part are not counted. */
+/* The messages of the slot are counted in parts of `width_ns`.  A moment consists of whole parts
+ * and is no longer than wished.  Moments shorter than a part are not counted. */
 static void slot_begin(struct store_forecast *t, int64_t from_ns, int64_t end_ns, int64_t width_ns)
 {
     t->inside = true;
@@ -122,9 +122,9 @@ static void slot_add(struct store_forecast *t)
         t->bucket[i].msgs += t->slot[i].msgs;
         t->bucket[i].bytes += t->slot[i].bytes;
         t->bucket[i].flagged += t->slot[i].flagged;
-        t->rest[i].msgs += t->asked ? 0 : t->slot[i].msgs;
+        t->rest[i].msgs += t->bytes_read ? 0 : t->slot[i].msgs;
     }
-    t->owes |= !t->asked;
+    t->estimated |= !t->bytes_read;
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
             cells_end(&t->cells[i]);
@@ -151,8 +151,8 @@ static void note_peaks(struct store_forecast *t, int64_t at_ns, uint32_t n)
             t->cells[i].n[at_ns / t->cells[i].width_ns - t->cells[i].first] += n;
 }
 
-/* Bytes of all, or of one in some. */
-static void ask(struct store_forecast *t, uint32_t id, struct store_bucket *b)
+/* Bytes of each message, or of one in STORE_FORECAST_EACH. */
+static void sample_bytes(struct store_forecast *t, uint32_t id, struct store_bucket *b)
 {
     uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_FORECAST_EACH;
 
@@ -175,18 +175,18 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
     if (!t->inside)
         slot_begin(t, t->scan.begin_ns, t->scan.end_ns < t->o.to_ns ? t->scan.end_ns : t->o.to_ns,
                    1);
-    t->asked = !t->many;
+    t->bytes_read = !t->many;
     b->msgs++;
     if (!t->many)
-        ask(t, id, b);
+        sample_bytes(t, id, b);
     note_peaks(t, deadline_ns, 1);
 }
 
 /* --- many ------------------------------------------------------------------------------------- */
 
-/* Are the parts of this slot short enough?  Where they are not, its messages are looked at while
- * these are not too many, and in any case where a part is longer than a bucket. */
-static bool is_fine(const struct store_forecast *t, const struct wheel_cells *c)
+/* Whether the counts of this slot are used: its parts are short enough, or its messages are too
+ * many to visit.  A part longer than a bucket is never used. */
+static bool use_counts(const struct store_forecast *t, const struct wheel_cells *c)
 {
     bool whole = c->from_ns >= t->scan.from_ns && c->end_ns <= t->o.to_ns &&
                  bucket_at(t, c->from_ns) == bucket_at(t, c->end_ns - 1);
@@ -200,13 +200,13 @@ static bool is_fine(const struct store_forecast *t, const struct wheel_cells *c)
     return t->visits + c->entries > VISITS && (whole || c->width_ns <= t->width_ns);
 }
 
-/* So many are looked at; fewer than there are probes always. */
+/* Up to this number of messages each is visited. */
 static uint64_t few_msgs(const struct store_forecast *t)
 {
     return t->o.exact > STORE_FORECAST_PROBES ? t->o.exact : STORE_FORECAST_PROBES;
 }
 
-/* Moments of these kinds that the slot could not show. */
+/* For moments shorter than its parts, the fullest part stands for the slot. */
 static void note_far(struct store_forecast *t, const struct far *f)
 {
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
@@ -214,7 +214,7 @@ static void note_far(struct store_forecast *t, const struct far *f)
             note_peak(&t->cells[i].peak, &f->part);
 }
 
-/* The slots with the fullest parts are kept, the fullest first. */
+/* Keeps the slots with the fullest parts, the fullest first. */
 static void keep_far(struct store_forecast *t, struct far f)
 {
     for (unsigned i = 0; i < t->far_n; i++)
@@ -229,7 +229,7 @@ static void keep_far(struct store_forecast *t, struct far f)
         note_far(t, &f);
 }
 
-/* n messages lie in [from, end), a part.  They count where its middle lies. */
+/* Adds the n messages of a part, [from, end), where its middle lies. */
 static void add_part(struct store_forecast *t, int64_t from_ns, int64_t end_ns, uint64_t n)
 {
     int64_t middle_ns = from_ns + (end_ns - from_ns) / 2;
@@ -245,16 +245,16 @@ static void add_part(struct store_forecast *t, int64_t from_ns, int64_t end_ns, 
     }
 }
 
-/* A slot by its counts. */
+/* Adds a slot by its counts; false: its entries are to be visited. */
 static bool tally_sum(void *arg, const struct wheel_cells *c)
 {
     struct store_forecast *t = arg;
     struct far f = {.from_ns = c->from_ns, .end_ns = c->end_ns, .entries = c->entries};
 
-    if ((!t->many && c->entries <= few_msgs(t)) || !is_fine(t, c))
+    if ((!t->many && c->entries <= few_msgs(t)) || !use_counts(t, c))
         return false;
     slot_begin(t, c->from_ns, c->end_ns, c->width_ns);
-    t->asked = false;
+    t->bytes_read = false;
     for (uint32_t i = 0; i < c->n; i++) {
         uint64_t n = c->count == NULL ? c->entries : c->count[i];
         int64_t from_ns, end_ns;
@@ -271,8 +271,8 @@ static bool tally_sum(void *arg, const struct wheel_cells *c)
     return true;
 }
 
-/* The wheel is at the present. */
-static void begin(struct store_forecast *t)
+/* Chooses between visits and counts; the wheel has advanced to the present. */
+static void choose_counts(struct store_forecast *t)
 {
     uint64_t few = few_msgs(t);
 
@@ -284,7 +284,7 @@ static void begin(struct store_forecast *t)
         index_deadlines_between(t->ix, t->scan.from_ns, t->o.to_ns, few + 1, &t->scan.steps) > few;
 }
 
-static void probe(struct store_forecast *t)
+static void probe_bytes(struct store_forecast *t)
 {
     int64_t deadline_ns;
     uint32_t id = index_probe(t->ix, t->probes, STORE_FORECAST_PROBES, &deadline_ns);
@@ -298,14 +298,14 @@ static void probe(struct store_forecast *t)
     b->flagged += x.flagged[1];
 }
 
-static uint64_t share(uint64_t of, uint64_t msgs, uint64_t n)
+static uint64_t scale(uint64_t of, uint64_t msgs, uint64_t n)
 {
     return (uint64_t)((double)of * (double)n / (double)msgs + 0.5);
 }
 
-/* Those that were not asked are as large as the samples of their bucket; where it has none, as
- * those of all, and without any as the messages of the store. */
-static void pay_rest(struct store_forecast *t)
+/* Takes for the unknown bytes the mean of the samples of the same bucket; without any the mean of
+ * all samples; without any the mean of the store. */
+static void estimate_rest(struct store_forecast *t)
 {
     struct store_bucket all = {0};
     uint64_t last;
@@ -321,27 +321,27 @@ static void pay_rest(struct store_forecast *t)
     }
     for (unsigned i = 0; i < t->o.buckets && all.msgs > 0; i++) {
         const struct store_bucket *of = t->sample[i].msgs > 0 ? &t->sample[i] : &all;
-        t->bucket[i].bytes += share(of->bytes, of->msgs, t->rest[i].msgs);
-        t->bucket[i].flagged += share(of->flagged, of->msgs, t->rest[i].msgs);
+        t->bucket[i].bytes += scale(of->bytes, of->msgs, t->rest[i].msgs);
+        t->bucket[i].flagged += scale(of->flagged, of->msgs, t->rest[i].msgs);
     }
 }
 
-/* What the scan leaves to do; true: nothing more. */
-static bool pay(struct store_forecast *t, uint64_t stop)
+/* Probes the wheel for bytes after the scan; true: done. */
+static bool estimate_bytes(struct store_forecast *t, uint64_t stop)
 {
-    if (!t->owes)
+    if (!t->estimated)
         return true;
     for (; t->scan.wheel != NULL && t->probes < STORE_FORECAST_PROBES; t->probes++) {
         if (t->scan.steps >= stop)
             return false;
-        probe(t);
+        probe_bytes(t);
         t->scan.steps++;
     }
-    pay_rest(t);
+    estimate_rest(t);
     return true;
 }
 
-/* --- a second look -------------------------------------------------------------------------- */
+/* --- the second pass -------------------------------------------------------------------------- */
 
 static void look_visit(void *arg, uint32_t id, int64_t deadline_ns)
 {
@@ -349,7 +349,7 @@ static void look_visit(void *arg, uint32_t id, int64_t deadline_ns)
     note_peaks(arg, deadline_ns, 1);
 }
 
-/* The moments of the far slot, of the kinds that were not counted before. */
+/* Begins a far slot: moments of the kinds that the first pass did not count. */
 static void look_begin(struct store_forecast *t)
 {
     const struct far *f = &t->far[t->far_at];
@@ -368,8 +368,8 @@ static void look_begin(struct store_forecast *t)
     t->looking = true;
 }
 
-/* Is it worth a look, and not too much? */
-static bool is_worth(const struct store_forecast *t, const struct far *f)
+/* Whether the slot may hold a peak, and is within the bound. */
+static bool may_hold_peak(const struct store_forecast *t, const struct far *f)
 {
     bool fuller = false;
 
@@ -379,7 +379,7 @@ static bool is_worth(const struct store_forecast *t, const struct far *f)
     return fuller && t->scan.wheel != NULL && t->looked + f->entries <= STORE_FORECAST_LOOK;
 }
 
-/* One far slot; true: it is done. */
+/* Visits a part of the far slot; true: it is done. */
 static bool look_step(struct store_forecast *t, size_t steps)
 {
     uint64_t before = t->look.steps;
@@ -395,14 +395,14 @@ static bool look_step(struct store_forecast *t, size_t steps)
     return true;
 }
 
-/* True: nothing is left to look at. */
+/* True: no far slot is left. */
 static bool look_again(struct store_forecast *t, uint64_t stop)
 {
     while (t->far_at < t->far_n) {
         const struct far *f = &t->far[t->far_at];
         if (t->scan.steps >= stop)
             return false;
-        if (!t->looking && !is_worth(t, f)) {
+        if (!t->looking && !may_hold_peak(t, f)) {
             note_far(t, f);
             t->far_at++;
             continue;
@@ -459,7 +459,7 @@ bool store_forecast_step(struct store_forecast *t, size_t steps)
     if (!t->scanned && !ahead_ready(t->s, t->ix, &t->scan, steps))
         return false;
     if (!t->begun)
-        begin(t);
+        choose_counts(t);
     while (!t->scanned && t->scan.steps < stop) {
         uint64_t before = t->scan.steps;
         enum wheel_scanned how = wheel_scan_step(&t->scan, (size_t)(stop - before), tally_visit, t);
@@ -470,7 +470,7 @@ bool store_forecast_step(struct store_forecast *t, size_t steps)
         t->scanned = how == WHEEL_SCAN_END;
         t->scan.steps += t->scan.steps == before;
     }
-    t->done = t->done || (t->scanned && look_again(t, stop) && pay(t, stop));
+    t->done = t->done || (t->scanned && look_again(t, stop) && estimate_bytes(t, stop));
     return t->done;
 }
 
@@ -478,7 +478,7 @@ void store_forecast_sum(const struct store_forecast *t, struct store_forecast_su
 {
     *out = (struct store_forecast_sum){.bucket = t->bucket,
                                        .buckets = t->o.buckets,
-                                       .sampled = t->owes || t->seen > t->o.exact,
+                                       .sampled = t->estimated || t->seen > t->o.exact,
                                        .blurred_ns = t->blurred_ns,
                                        .peak = {t->cells[0].peak, t->cells[1].peak}};
 }

@@ -265,8 +265,8 @@ bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_ke
 /* Visits at most *n nodes, counted down.  False with *n 0: continue later; false with more: the
  * end. */
 bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, struct store_key *x);
-/* From now on all keys, also those all of whose messages readers do not see, in O(1) each: count is
- * that of all messages, first_seq and last_seq the ends of them. */
+/* Later calls return all keys, including keys without a visible message, in O(1) each; count,
+ * first_seq and last_seq are those of all messages of the key. */
 void store_keys_unseen(struct store_keys *k);
 void store_keys_free(struct store_keys *k);
 

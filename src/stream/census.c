@@ -77,7 +77,7 @@ struct stream_census *stream_census_new(struct stream *s, struct mf_slice filter
     c->timed = depth == 0;
     c->walk = stream_subjects_new(s, filter.len > 0 ? filter : MF_LIT(">"));
     if (c->walk != NULL && (c->timed || begin_times(c))) {
-        stream_subjects_unseen(c->walk); /* of which late messages are counted */
+        stream_subjects_unseen(c->walk); /* overdue messages are counted, too */
         return c;
     }
     stream_census_free(c);

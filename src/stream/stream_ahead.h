@@ -48,8 +48,7 @@ struct stream_lives {
     uint64_t pinned, markers; /* of those three; markers: also tombstones of clients */
 };
 void stream_lives(struct stream *s, struct stream_lives *out);
-/* Messages of these subjects that are past their deadline and not swept yet.  Cost: as
- * store_count_overdue(). */
+/* Overdue messages of these subjects.  Cost: as store_count_overdue(). */
 uint64_t stream_overdue(struct stream *s, struct mf_slice filter);
 int64_t
 stream_next_expiry(const struct stream *s); /* the first deadline at the earliest; 0: none */

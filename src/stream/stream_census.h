@@ -21,7 +21,7 @@ struct stream_census_sum {
     uint64_t ending[2];    /* messages that end within an hour, within a day */
     uint64_t ending_bytes; /* within a day */
     int64_t next_ns;       /* the first deadline; 0: none */
-    uint64_t overdue;      /* past their deadline and not swept yet: in none of the others */
+    uint64_t overdue;      /* overdue messages; not in the other counts */
 };
 struct stream_group {
     char *prefix; /* the first tokens */

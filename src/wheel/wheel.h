@@ -75,9 +75,9 @@ void wheel_each(const struct wheel *w, int64_t to_ns,
 void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,
                     void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 
-/* How many entries of a slot lie in each of n parts of its time.  Parts are whole seconds, 4 s, 20
- * minutes or 4 days long, counted since 1970; the first and the last end where the slot does.
- * Kept for slots with many entries; a slot with few is one part. */
+/* Counts of the entries of a slot by n parts of its time.  Parts are 1 s, 4 s, 20 minutes or 4 days
+ * long and aligned to 1970; the first and the last are cut at the ends of the slot.  A slot with
+ * few entries is one part. */
 struct wheel_cells {
     int64_t from_ns, end_ns; /* of the slot */
     int64_t width_ns;        /* of a part */
@@ -109,8 +109,8 @@ struct wheel_scan {
     int64_t end_ns;         /* of the current slot; for visit() */
     uint32_t bucket, chunk; /* of the current slot: this chunk and older ones are not visited yet */
     struct mf_list node;
-    /* Set by the owner of the scan, if it counts: asked for each slot whose counts are known.
-     * true: it took them, and no entry of the slot is visited.  A step for 8 parts. */
+    /* Optional, set by the owner after wheel_scan_begin(): called with the counts of each slot that
+     * is not due.  true: no entry of the slot is visited.  8 parts are one step. */
     bool (*sum)(void *arg, const struct wheel_cells *cells);
 };
 enum wheel_scanned {
@@ -127,13 +127,13 @@ enum wheel_scanned wheel_scan_step(struct wheel_scan *s, size_t budget,
 void wheel_scan_end(struct wheel_scan *s); /* at any time; twice is allowed */
 void wheel_scans_stop(struct wheel *w);    /* all scans have nothing left to visit */
 
-/* How many entries may lie in [from_ns, to_ns): those of all parts (wheel_cells) that overlap it,
- * and of whole slots where there are none; it stops at `enough`.  Cost, added to
- * *steps: slots, and the parts of two of them, by eights. */
+/* Upper bound of the number of entries in [from_ns, to_ns): the entries of all parts (wheel_cells)
+ * that overlap it, and all due ones.  It stops at `enough`.  Cost, added to *steps: an eighth of
+ * the slots and of the parts of two of them. */
 uint64_t wheel_between(const struct wheel *w, int64_t from_ns, int64_t to_ns, uint64_t enough,
                        uint64_t *steps);
-/* One entry that is not due, the i-th of `of` that lie evenly in memory; false: nothing is there.
- * O(1).  Of many calls each entry has the same chance. */
+/* Samples entries that are not due: the place i of `of` places spread evenly over the memory;
+ * false: no entry is there.  O(1).  Each entry has the same chance. */
 bool wheel_probe(const struct wheel *w, uint32_t i, uint32_t of, uint32_t *id,
                  int64_t *deadline_ns);
 

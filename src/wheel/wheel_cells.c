@@ -1,15 +1,14 @@
-/* wheel_cells.c: how the entries of a large bucket are spread over its time, kept as they come and
- * go.
+/* wheel_cells.c: counts of the entries of a large bucket by parts of its time.
  *
- * A bucket of many entries keeps a count for each part of its time, its *cells*, so that a forecast
- * adds up counts and looks at no entry.  Cells are whole seconds in buckets of 1, 268 ms and 69 s,
+ * A bucket of many entries keeps a count for each part of its time, its *cells*.  A forecast adds
+ * up these counts and visits no entry.  Cells are whole seconds in buckets of 1, 268 ms and 69 s,
  * 4 s in those of 5 h, 20 minutes in those of 52 days, 4 days in those of 36 years: seconds and
- * minutes of the clock are made of whole cells up to 52 days ahead.
- * Adding and removing an entry is one addition.  Cells are made when the bucket gets its 2nd, 5th
- * or 128th chunk, so that 8,064 entries at most are counted at once and an entry is counted so at
- * most once a level; they take a byte or two for each entry then, and less the more there are.  A
- * bucket that shrinks to half of that, or is taken apart, loses them.
- * Otherwise: without memory there are no cells, and the bucket is one part. */
+ * minutes of the clock consist of whole cells up to 52 days ahead.
+ * Adding or removing an entry costs one addition.  Cells are made when the bucket gets its 2nd, 5th
+ * or 128th chunk: at most 8,064 entries are counted at once, and each entry at most once a level.
+ * They then take a byte or two for each entry, and less the more entries there are.  They are freed
+ * when the bucket shrinks to half of that or is split.
+ * Out of memory: the bucket has no cells and is one part. */
 #include "wheel/wheel_impl.h"
 
 #include <stdlib.h>
@@ -26,7 +25,7 @@ static void count_entries(struct wheel *w, uint32_t b, struct cells *c)
     }
 }
 
-/* A bucket of the level has none any more. */
+/* Counts one bucket less with cells; the last one frees the table of the level. */
 static void forget_cells(struct wheel *w, uint32_t level)
 {
     if (--w->cells_n[level] == 0) {

@@ -73,7 +73,7 @@ struct bucket {
     uint32_t first, last, chunks;
 };
 
-/* Of a large bucket: how many of its entries lie in each part of its time (wheel_cells.c). */
+/* Counts of the entries of a large bucket by parts of its time (wheel_cells.c). */
 struct cells {
     int64_t first; /* part i is number first + i of all parts of this length since 1970 */
     uint32_t n;
@@ -94,9 +94,9 @@ struct wheel {
     size_t count, due;
     uint64_t moves;       /* entries moved from one place to another; tests bound the work by it */
     struct mf_list scans; /* wheel_scan.node */
-    uint64_t counted;     /* entries looked at to make cells; likewise */
-    struct cells **cells[LEVELS]; /* [SLOTS]; NULL: no bucket of the level has any */
-    uint32_t cells_n[LEVELS];     /* buckets that have */
+    uint64_t counted;     /* entries visited to make cells; likewise */
+    struct cells **cells[LEVELS]; /* [SLOTS]; NULL: no bucket of the level has cells */
+    uint32_t cells_n[LEVELS];     /* buckets with cells */
     struct pool pool;
     uint64_t occupied[LEVELS][SLOTS / 64]; /* bit <=> the bucket is not empty */
     struct bucket bucket[BUCKETS];
@@ -189,15 +189,15 @@ static inline uint32_t *cell_of(struct cells *c, uint32_t b, int64_t deadline)
     return &c->count[cell_number(b, deadline) - c->first];
 }
 
-/* wheel_cells.c: a chunk is new in its bucket, the newest; one left it. */
+/* wheel_cells.c: called after a chunk was added to the bucket, and after one was removed. */
 void wheel_cells_grow(struct wheel *w, uint32_t b);
 void wheel_cells_shrink(struct wheel *w, uint32_t b);
-void wheel_cells_drop(struct wheel *w, uint32_t b); /* the bucket is about to be taken apart */
+void wheel_cells_drop(struct wheel *w, uint32_t b); /* before the bucket is split */
 void wheel_cells_free(struct wheel *w);
-/* What is known of a bucket that is not empty, without looking at its entries. */
+/* The counts of a bucket that is not empty; visits no entry. */
 void wheel_cells_show(const struct wheel *w, uint32_t b, struct wheel_cells *out);
 size_t wheel_cells_memory(const struct wheel *w);
-/* Cells are made for a bucket of a level when it gets so many chunks; tests lower it. */
+/* Number of chunks at which a bucket of each level gets cells; tests lower it. */
 extern struct wheel_cells_from {
     uint32_t chunks[LEVELS];
 } wheel_cells_from;

@@ -157,7 +157,7 @@ static bool slot_begin(struct wheel_scan *s)
     return true;
 }
 
-/* The slot that it is in is counted, not visited. */
+/* Offers the counts of the current slot; true: they were used, and nothing is left to visit. */
 static bool slot_sum(struct wheel_scan *s, void *arg)
 {
     struct wheel_cells c;
