@@ -137,7 +137,8 @@ static bool next_make(struct store *s, size_t n)
         p->size = 0;
     }
     bool had = s->segs.ahead.file != NULL;
-    int rc = blank_make_some(s, &s->segs.ahead, segs_modest(s, segs_next_size(s, n)), least_size(n), &e);
+    int rc =
+        blank_make_some(s, &s->segs.ahead, segs_modest(s, segs_next_size(s, n)), least_size(n), &e);
     if (is_shortage(rc) && !had && !p->allocated)
         spare_lacks_space(s, &e);
     else if (rc != 0 && !is_shortage(rc))
