@@ -58,6 +58,7 @@ check("a spy on a pattern is no subscriber: when the last one goes nothing is de
   const subject = `to.${c.id}.x`;
   await stocked(c, 1, { ack_policy: "none", deliver_subject: subject });
   const spy = new Inbox(c, { subject: `to.${c.id}.*` });
+  await c.nc.flush(); // the other connection must not be faster
   const nc = await c.t.connect(c.s);
   const first = new Inbox(c, { subject, nc });
   assert.deepEqual(await first.seqs(1), [1]);
