@@ -152,7 +152,7 @@ static void note_peaks(struct store_forecast *t, int64_t at_ns, uint32_t n)
 }
 
 /* Bytes of all, or of one in some. */
-static void ask(struct store_forecast *t, uint32_t id, struct store_bucket *b)
+static void sample_bytes(struct store_forecast *t, uint32_t id, struct store_bucket *b)
 {
     uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_FORECAST_EACH;
 
@@ -178,7 +178,7 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
     t->asked = !t->many;
     b->msgs++;
     if (!t->many)
-        ask(t, id, b);
+        sample_bytes(t, id, b);
     note_peaks(t, deadline_ns, 1);
 }
 
@@ -272,7 +272,7 @@ static bool tally_sum(void *arg, const struct wheel_cells *c)
 }
 
 /* The wheel is at the present. */
-static void begin(struct store_forecast *t)
+static void begin_scan(struct store_forecast *t)
 {
     uint64_t few = few_msgs(t);
 
@@ -284,7 +284,7 @@ static void begin(struct store_forecast *t)
         index_deadlines_between(t->ix, t->scan.from_ns, t->o.to_ns, few + 1, &t->scan.steps) > few;
 }
 
-static void probe(struct store_forecast *t)
+static void probe_deadline(struct store_forecast *t)
 {
     int64_t deadline_ns;
     uint32_t id = index_probe(t->ix, t->probes, STORE_FORECAST_PROBES, &deadline_ns);
@@ -298,7 +298,7 @@ static void probe(struct store_forecast *t)
     b->flagged += x.flagged[1];
 }
 
-static uint64_t share(uint64_t of, uint64_t msgs, uint64_t n)
+static uint64_t scale_share(uint64_t of, uint64_t msgs, uint64_t n)
 {
     return (uint64_t)((double)of * (double)n / (double)msgs + 0.5);
 }
@@ -321,20 +321,20 @@ static void pay_rest(struct store_forecast *t)
     }
     for (unsigned i = 0; i < t->o.buckets && all.msgs > 0; i++) {
         const struct store_bucket *of = t->sample[i].msgs > 0 ? &t->sample[i] : &all;
-        t->bucket[i].bytes += share(of->bytes, of->msgs, t->rest[i].msgs);
-        t->bucket[i].flagged += share(of->flagged, of->msgs, t->rest[i].msgs);
+        t->bucket[i].bytes += scale_share(of->bytes, of->msgs, t->rest[i].msgs);
+        t->bucket[i].flagged += scale_share(of->flagged, of->msgs, t->rest[i].msgs);
     }
 }
 
 /* What the scan leaves to do; true: nothing more. */
-static bool pay(struct store_forecast *t, uint64_t stop)
+static bool finish_bytes(struct store_forecast *t, uint64_t stop)
 {
     if (!t->owes)
         return true;
     for (; t->scan.wheel != NULL && t->probes < STORE_FORECAST_PROBES; t->probes++) {
         if (t->scan.steps >= stop)
             return false;
-        probe(t);
+        probe_deadline(t);
         t->scan.steps++;
     }
     pay_rest(t);
@@ -459,7 +459,7 @@ bool store_forecast_step(struct store_forecast *t, size_t steps)
     if (!t->scanned && !ahead_ready(t->s, t->ix, &t->scan, steps))
         return false;
     if (!t->begun)
-        begin(t);
+        begin_scan(t);
     while (!t->scanned && t->scan.steps < stop) {
         uint64_t before = t->scan.steps;
         enum wheel_scanned how = wheel_scan_step(&t->scan, (size_t)(stop - before), tally_visit, t);
@@ -470,7 +470,7 @@ bool store_forecast_step(struct store_forecast *t, size_t steps)
         t->scanned = how == WHEEL_SCAN_END;
         t->scan.steps += t->scan.steps == before;
     }
-    t->done = t->done || (t->scanned && look_again(t, stop) && pay(t, stop));
+    t->done = t->done || (t->scanned && look_again(t, stop) && finish_bytes(t, stop));
     return t->done;
 }
 

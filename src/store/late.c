@@ -109,7 +109,7 @@ static void count_late(void *arg, uint32_t id, int64_t deadline_ns)
 }
 
 /* All the way, in moves that each entry makes a few times in its life. */
-static bool advance(struct index *ix, int64_t now_ns)
+static bool advance_wheel(struct index *ix, int64_t now_ns)
 {
     size_t calls = index_deadlines(ix) / ADVANCE * WHEEL_MOVES + 2 * WHEEL_MOVES;
 
@@ -125,7 +125,7 @@ static bool keep_up(struct store *s, struct index *ix)
     struct late_walk w = {
         .s = s, .ix = ix, .after_ns = s->view.late.upto_ns, .to_ns = s->now_ns, .unsure = false};
 
-    if (!advance(ix, s->now_ns))
+    if (!advance_wheel(ix, s->now_ns))
         return false; /* no memory: they are counted where they are */
     index_each_due(ix, w.after_ns, w.to_ns, add_late, &w);
     totals_add(&s->view.late.sum, w.sum);
@@ -240,7 +240,7 @@ static void lose_seen(struct store *s, uint32_t id)
 }
 
 /* Are all others of its key hidden? */
-static bool alone(struct store *s, uint32_t id)
+static bool is_alone(struct store *s, uint32_t id)
 {
     uint32_t at = id;
 
@@ -257,7 +257,7 @@ void late_gone(struct store *s, uint32_t id)
 {
     if (late_counts(s, id)) {
         totals_sub(&s->view.late.sum, view_entry_totals(s, id));
-        s->view.late.keys -= alone(s, id);
+        s->view.late.keys -= is_alone(s, id);
     } else if (index_key_count(s->ix, index_key(s->ix, id)) > 1) {
         lose_seen(s, id);
     }

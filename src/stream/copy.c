@@ -35,7 +35,7 @@ void stream_on_commit(struct stream *s, void (*fn)(void *arg), void *arg)
     store_on_commit(s->store, fn, arg);
 }
 
-static int fail(struct stream *s, int rc, struct js_error *e)
+static int fail_store(struct stream *s, int rc, struct js_error *e)
 {
     stream_store_error(s, rc, e);
     return rc;
@@ -51,7 +51,7 @@ static int store_copy(struct stream *s, struct stream_publish *p, struct intake 
     if (p->followed && stream_lacks_interest(s, in->subject)) {
         in->rollup = ROLLUP_NONE;
         rc = stream_use_up(s, in, p);
-        return rc == 0 ? 0 : fail(s, rc, e);
+        return rc == 0 ? 0 : fail_store(s, rc, e);
     }
     if (p->followed && s->cfg.allow_msg_counter &&
         ((rc = counter_source(s, in, e)) != 0 || (rc = counter_apply(s, in, &val, e)) != 0))
@@ -70,7 +70,7 @@ static int check_followed(struct stream *s, struct intake *in, struct js_error *
 }
 
 /* Told at once where the caller goes by it; else behind what is on its way to the disk. */
-static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+static void refuse_copy(struct stream *s, struct stream_publish *p, const struct js_error *e)
 {
     if (!p->followed) {
         stream_refuse(s, p, e);
@@ -103,15 +103,15 @@ void copy_publish(struct stream *s, struct stream_publish *p, struct intake *in)
         in->rollup = ROLLUP_NONE;
     rc = expire_settle(s, in->subject);
     if (rc != 0)
-        (void)fail(s, rc, &e);
+        (void)fail_store(s, rc, &e);
     else if (p->followed && (rc = lifetime_check(s, in, true, &e)) == 0)
         rc = check_followed(s, in, &e);
     if (rc == 0 && (rc = skip_to(s, p->seq)) != 0)
-        (void)fail(s, rc, &e);
+        (void)fail_store(s, rc, &e);
     if (rc == 0)
         rc = store_copy(s, p, in, &e);
     if (rc != 0) {
-        refuse(s, p, &e);
+        refuse_copy(s, p, &e);
         return;
     }
     s->inflight++;

@@ -22,7 +22,7 @@ struct told {
 
 /* --- the header's text ------------------------------------------------------------------------ */
 
-static bool take(struct mf_slice *rest, uint8_t c)
+static bool take_char(struct mf_slice *rest, uint8_t c)
 {
     *rest = mf_trim(*rest);
     if (rest->len == 0 || rest->ptr[0] != c)
@@ -73,17 +73,17 @@ static bool told_set(struct told *t, char *stream, char *subject, char *value)
 /* {"<subject>":"<value>",...} of one stream. */
 static bool read_stream(struct told *t, struct mf_slice *rest, char *stream)
 {
-    if (!take(rest, '{'))
+    if (!take_char(rest, '{'))
         return false;
-    if (take(rest, '}'))
+    if (take_char(rest, '}'))
         return true;
     do {
         char *subject = take_string(rest, &t->mem), *value;
-        if (subject == NULL || !take(rest, ':') || (value = take_string(rest, &t->mem)) == NULL ||
-            !told_set(t, stream, subject, value))
+        if (subject == NULL || !take_char(rest, ':') ||
+            (value = take_string(rest, &t->mem)) == NULL || !told_set(t, stream, subject, value))
             return false;
-    } while (take(rest, ','));
-    return take(rest, '}');
+    } while (take_char(rest, ','));
+    return take_char(rest, '}');
 }
 
 static bool told_read(struct told *t, struct mf_slice text)
@@ -92,15 +92,15 @@ static bool told_read(struct told *t, struct mf_slice text)
 
     if (text.len == 0)
         return true;
-    if (!take(&rest, '{'))
+    if (!take_char(&rest, '{'))
         return false;
-    if (!take(&rest, '}')) {
+    if (!take_char(&rest, '}')) {
         do {
             char *stream = take_string(&rest, &t->mem);
-            if (stream == NULL || !take(&rest, ':') || !read_stream(t, &rest, stream))
+            if (stream == NULL || !take_char(&rest, ':') || !read_stream(t, &rest, stream))
                 return false;
-        } while (take(&rest, ','));
-        if (!take(&rest, '}'))
+        } while (take_char(&rest, ','));
+        if (!take_char(&rest, '}'))
             return false;
     }
     return mf_trim(rest).len == 0;
@@ -171,7 +171,7 @@ static int find_here(struct stream *s, const struct intake *in, struct counter *
 
 /* Nats-Incr becomes the difference to what this source said before; the rest is counter_apply()'s.
  */
-static int difference(struct stream *s, struct counters *c, struct told *t, struct intake *in)
+static int set_difference(struct stream *s, struct counters *c, struct told *t, struct intake *in)
 {
     char *stream = source_field(t, in->h.stream_source, 0);
     char *subject = source_field(t, in->h.stream_source, 4), *value;
@@ -228,7 +228,7 @@ int counter_source(struct stream *s, struct intake *in, struct js_error *e)
     if (rc == 0 && x != NULL && x->sources != NULL && !told_read(&t, mf_str(x->sources)))
         rc = t.mem.failed ? MF_NOMEM : MF_DENIED;
     if (rc == 0)
-        rc = difference(s, c, &t, in);
+        rc = set_difference(s, c, &t, in);
     arena_fini(&t.mem);
     if (rc == MF_DENIED)
         return js_error_set(e, JS_MESSAGE_COUNTER_BROKEN);

@@ -62,7 +62,7 @@ void dead_letters_free(struct stream *s)
 /* --- the message ------------------------------------------------------------------------------ */
 
 /* Its slices are copied: they are valid in the callback only. */
-static int hold(struct dead_letters *l, const struct store_rec *r)
+static int hold_message(struct dead_letters *l, const struct store_rec *r)
 {
     mf_buf_clear(&l->bytes);
     uint8_t *at = mf_buf_reserve(&l->bytes, r->key.len + r->head.len + r->body.len + 1);
@@ -88,7 +88,7 @@ static void on_read(struct store_read *read, int status)
 
     l->reading = false;
     if (status == 0)
-        status = hold(l, &read->rec);
+        status = hold_message(l, &read->rec);
     l->status = status;
     l->held = status == MF_NOMEM ? 0 : read->seq; /* without memory: tried again */
     if (!s->closing)

@@ -180,7 +180,7 @@ int dedup_before_removal(struct dedup *d, struct store *st, uint64_t first, uint
     return rc == MF_NOMEM ? rc : 0;
 }
 
-static int gather(struct dedup *d, struct store *st, uint64_t last_seq)
+static int gather_chunks(struct dedup *d, struct store *st, uint64_t last_seq)
 {
     int rc = d->owed ? write_small(d, st) : 0;
 
@@ -203,7 +203,7 @@ void dedup_upkeep(struct dedup *d, struct store *st, uint64_t last_seq, int64_t 
         if (!chunk_del(d, st, 0))
             break;
     }
-    if (now_ns >= d->retry_ns && gather(d, st, last_seq) != 0)
+    if (now_ns >= d->retry_ns && gather_chunks(d, st, last_seq) != 0)
         d->retry_ns = now_ns + RETRY_NS; /* not at every message */
 }
 

@@ -153,7 +153,7 @@ static uint64_t death_size(const struct stream *s, const struct store_expiry *d)
 }
 
 /* Its id, its letter and its marker first: what cannot be told of does not die yet. */
-static bool death(void *arg, const struct store_expiry *d)
+static bool expire_message(void *arg, const struct store_expiry *d)
 {
     struct stream *s = arg;
     int64_t late = s->expiry.now_ns - d->deadline_ns;
@@ -186,13 +186,13 @@ static bool death(void *arg, const struct store_expiry *d)
 }
 
 /* One slice; true: more is due. */
-static bool sweep(struct stream *s, size_t max)
+static bool sweep_slice(struct stream *s, size_t max)
 {
     bool more;
 
     s->expiry.now_ns = stream_now(s);
     roll_late(&s->expiry.late, s->expiry.now_ns);
-    if (store_expire(s->store, s->expiry.now_ns, max, death, s, &more) > 0) {
+    if (store_expire(s->store, s->expiry.now_ns, max, expire_message, s, &more) > 0) {
         limits_count(s);
         notify_after_commit(s);
     }
@@ -208,7 +208,7 @@ static bool anything_due(struct stream *s)
 
 /* What was due when the sweep began is still there.  What came due since is not stuck: the clock
  * goes on while a sweep is at work. */
-static bool stuck(const struct stream *s)
+static bool is_stuck(const struct stream *s)
 {
     return store_next_deadline(s->store) <= s->expiry.now_ns;
 }
@@ -223,8 +223,8 @@ static bool expire_run(struct work_task *t)
     s->expiry.armed_ns = INT64_MAX;
     if (s->closing)
         return false;
-    bool more = sweep(s, slice);
-    if (more || stuck(s))
+    bool more = sweep_slice(s, slice);
+    if (more || is_stuck(s))
         s->expiry.armed_ns = 0;
     else
         expire_arm(s);
@@ -233,7 +233,7 @@ static bool expire_run(struct work_task *t)
     return more;
 }
 
-static void fire(void *arg)
+static void timer_fired(void *arg)
 {
     struct stream *s = arg;
 
@@ -245,7 +245,7 @@ int expire_init(struct stream *s)
 {
     s->expiry.armed_ns = INT64_MAX;
     s->expiry.task = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
-    s->expiry.timer = loop_timer_new(s->host->loop, fire, s);
+    s->expiry.timer = loop_timer_new(s->host->loop, timer_fired, s);
     return s->expiry.timer == NULL ? MF_NOMEM : 0;
 }
 
@@ -263,14 +263,14 @@ void expire_arm(struct stream *s)
     loop_timer_arm(s->expiry.timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
 
-static void resumed(void *arg)
+static void store_resumed(void *arg)
 {
     expire_arm(arg);
 }
 
 void expire_start(struct stream *s)
 {
-    store_on_resume(s->store, resumed, s);
+    store_on_resume(s->store, store_resumed, s);
     expire_arm(s);
 }
 
@@ -367,7 +367,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
     return rc;
 }
 
-static int settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
+static int settle_dead(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
     s->expiry.now_ns = stream_now(s);
     store_begin(s->store, true);
@@ -387,11 +387,11 @@ static int settle_found(struct stream *s, struct mf_slice subject, const struct 
     int rc = 0;
 
     if (s->on_expire == NULL)
-        return settle(s, subject, d, n);
+        return settle_dead(s, subject, d, n);
     size_t at = last_to_die(s, d, n);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = i == at ? 0 : settle(s, subject, d + i, 1);
-    return rc != 0 ? rc : settle(s, subject, d + at, 1);
+        rc = i == at ? 0 : settle_dead(s, subject, d + i, 1);
+    return rc != 0 ? rc : settle_dead(s, subject, d + at, 1);
 }
 
 static int settle_subject(struct stream *s, struct mf_slice subject)
@@ -403,7 +403,7 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
 
     /* Usually that is all: deaths and publishes are stored in the order of their times.  When many
      * are due at once, the publisher does not wait for them. */
-    bool more = sweep(s, SLICE_SETTLE);
+    bool more = sweep_slice(s, SLICE_SETTLE);
 
     /* Of a subject with few messages the dead are found at once.  With many, sweeping costs less
      * than looking for the dead among the living. */
@@ -411,7 +411,7 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
     more = more && count > LOOK_MAX;
 
     while ((n = find_dead(s, subject, d)) > SETTLE_MAX && more)
-        more = sweep(s, SLICE);
+        more = sweep_slice(s, SLICE);
     while (n > 0 && (rc = settle_found(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n)) == 0)
         n = find_dead(s, subject, d);
     return rc;
@@ -437,7 +437,7 @@ bool expire_settle_all(struct stream *s, size_t max)
         size_t slice = max < SLICE_MARKED ? max : SLICE_MARKED;
         if (slice == 0)
             return false;
-        bool more = sweep(s, slice);
+        bool more = sweep_slice(s, slice);
         max -= slice;
         if (!more)
             break;

@@ -126,26 +126,26 @@ size_t limits_remove_oldest(struct stream *s, struct mf_slice subject, uint64_t 
     return n;
 }
 
-static uint64_t beyond(const struct stream *s, uint64_t count)
+static uint64_t count_beyond(const struct stream *s, uint64_t count)
 {
     return count <= (uint64_t)s->cfg.max_msgs_per_subject
                ? 0
                : count - (uint64_t)s->cfg.max_msgs_per_subject;
 }
 
-static uint64_t excess(struct stream *s, struct mf_slice subject)
+static uint64_t count_excess(struct stream *s, struct mf_slice subject)
 {
     uint64_t count;
 
     if (s->cfg.max_msgs_per_subject <= 0)
         return 0;
     (void)store_key_last_accepted(s->store, subject, &count);
-    return beyond(s, count);
+    return count_beyond(s, count);
 }
 
 void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
 {
-    uint64_t over = excess(s, subject);
+    uint64_t over = count_excess(s, subject);
 
     if (over > 0)
         (void)limits_remove_oldest(s, subject, below, over);
@@ -153,7 +153,7 @@ void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
 
 /* The oldest message that is left.  Those that go stay in the index until that is on disk: the
  * search goes on where it ended, not over them again. */
-static uint64_t oldest(struct stream *s)
+static uint64_t find_oldest(struct stream *s)
 {
     uint64_t seq = s->room.discarded;
     uint16_t flags;
@@ -168,7 +168,7 @@ static uint64_t oldest(struct stream *s)
 
 static bool push_out_first(struct stream *s, uint64_t except)
 {
-    uint64_t seq = oldest(s);
+    uint64_t seq = find_oldest(s);
 
     if (seq == 0 || seq == except || !push_out(s, seq))
         return false;
@@ -216,7 +216,7 @@ static bool marked_death(struct stream *s, uint64_t seq)
 /* The oldest of all, until there is room for one more. */
 static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n)
 {
-    uint64_t msgs, bytes, first = oldest(s), last = 0;
+    uint64_t msgs, bytes, first = find_oldest(s), last = 0;
 
     limits_accepted(s, &msgs, &bytes);
     msgs++;
@@ -304,7 +304,7 @@ void limits_turn(struct stream *s, const struct intake *in)
 
 void limits_push_out(struct stream *s, const struct intake *in)
 {
-    uint64_t over = in->looked ? beyond(s, in->held + 1) : excess(s, in->subject);
+    uint64_t over = in->looked ? count_beyond(s, in->held + 1) : count_excess(s, in->subject);
 
     if (over == 1 && s->cfg.max_msgs_per_subject == 1 && in->previous != 0)
         (void)push_out(s, in->previous); /* the only other one */
@@ -344,7 +344,7 @@ static bool thin_out(struct stream *s, size_t *left)
             s->enforce.keys = NULL;
             break;
         }
-        uint64_t over = excess(s, subject), max = over < *left ? over : *left;
+        uint64_t over = count_excess(s, subject), max = over < *left ? over : *left;
         size_t went = over == 0 ? 0 : limits_remove_oldest(s, subject, UINT64_MAX, max);
         *left -= went;
         s->enforce.again = s->enforce.again || went < max;

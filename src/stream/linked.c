@@ -80,7 +80,7 @@ static int judge_seen(struct stream *s, const struct store_rec *r, const struct 
     return set_end(s, r->seq, expire_deadline(s, now_ns, d.ttl), 0);
 }
 
-static int judge(struct stream *s, const struct store_rec *r)
+static int judge_message(struct stream *s, const struct store_rec *r)
 {
     struct unseen *u = unseen_find(&s->linked->unseen, r->seq);
     int rc = judge_seen(s, r, u);
@@ -95,7 +95,7 @@ static int judge_alone(struct stream *s, const struct store_rec *r)
     int rc, end;
 
     store_begin(s->store, true);
-    rc = judge(s, r);
+    rc = judge_message(s, r);
     end = store_end(s->store, NULL);
     expire_arm(s);
     return rc != 0 ? rc : end;
@@ -108,7 +108,7 @@ static bool is_busy(const struct linked *l)
     return l->reading || l->waiting;
 }
 
-static void wake(struct linked *l)
+static void wake_job(struct linked *l)
 {
     uint64_t msgs, bytes;
 
@@ -123,7 +123,7 @@ static void note_walk(struct linked *l, enum walk_of of)
 {
     if (of > l->wanted)
         l->wanted = of;
-    wake(l);
+    wake_job(l);
 }
 
 static void note_filter(void *arg, struct mf_slice filter)
@@ -138,7 +138,7 @@ static void note_filter(void *arg, struct mf_slice filter)
         return;
     }
     l->n++;
-    wake(l);
+    wake_job(l);
 }
 
 /* In the open batch: a start goes on with what is noted. */
@@ -304,7 +304,7 @@ static void try_again(struct linked *l, int rc)
 
 static void on_pause(void *arg)
 {
-    wake(arg);
+    wake_job(arg);
 }
 
 static void on_read(struct store_read *read, int status)
@@ -416,7 +416,7 @@ static void upgrade_one(struct stream *s, uint64_t seq, struct mf_slice subject)
         return;
     int rc = store_peek(s->store, seq, &r);
     if (rc == 0) {
-        rc = judge(s, &r);
+        rc = judge_message(s, &r);
     } else if (rc == MF_AGAIN || store_next_accepted(s->store, seq) == seq) {
         rc = upgrade_unseen(s, seq, deadline_ns);
         note_filter(s->linked, subject);
@@ -453,7 +453,7 @@ static void upgrade_matching(struct upgrade *u, struct mf_slice filter)
     note_on_disk(u->s->linked);
 }
 
-static void upgrade(void *arg, struct mf_slice filter)
+static void upgrade_filter(void *arg, struct mf_slice filter)
 {
     struct upgrade *u = arg;
 
@@ -473,7 +473,7 @@ void linked_changed(struct stream *s, struct mf_slice subject, bool before)
     if (after && policy_view(s->governor)->operator_denies_never)
         return; /* nothing becomes permanent by it */
     if (after)
-        policy_linked_by(s->governor, subject, upgrade, &u);
+        policy_linked_by(s->governor, subject, upgrade_filter, &u);
     else
         policy_linked_by(s->governor, subject, note_filter, s->linked);
 }

@@ -11,7 +11,7 @@
 #include "cron/cron.h"
 
 /* How far the wall clock is behind what this stream has seen of it. */
-static int64_t behind(struct stream *s)
+static int64_t measure_lag(struct stream *s)
 {
     int64_t now = stream_now(s), floor = store_clock_floor(s->store);
 
@@ -23,7 +23,7 @@ void schedule_clock_set_back(struct stream *s)
     struct schedules *t = s->schedules;
     int64_t wall = stream_wall(s);
 
-    if (t == NULL || behind(s) < CLOCK_S) /* none comes more often */
+    if (t == NULL || measure_lag(s) < CLOCK_S) /* none comes more often */
         return;
     for (size_t i = 0; i < t->table.count; i++) {
         struct schedule *x = t->heap[i];
@@ -53,7 +53,7 @@ bool schedule_replan(struct stream *s, struct schedule *x)
     if (rc == CRON_NO_MEMORY)
         return false;
     if (rc == 0) {
-        next = cron_set_back(c, kept, stream_wall(s), behind(s));
+        next = cron_set_back(c, kept, stream_wall(s), measure_lag(s));
         cron_free(c);
     }
     x->kept_ns = 0;

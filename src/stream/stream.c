@@ -98,7 +98,7 @@ static void stream_free(struct stream *s)
     free(s);
 }
 
-static int load(struct stream *s)
+static int load_stream(struct stream *s)
 {
     int64_t now = stream_now(s);
     int rc;
@@ -146,7 +146,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     parts_use(s, &parts);
     s->cfg = *cfg; /* the caller's again if something fails */
     notify_from_here(s);
-    if ((rc = load(s)) != 0) {
+    if ((rc = load_stream(s)) != 0) {
         redeadline_stop(s);
         backfill_stop(s);
         linked_stop(s);
@@ -167,7 +167,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
 
 /* --- close --------------------------------------------------------------------------------- */
 
-static void closed(void *arg)
+static void store_closed(void *arg)
 {
     struct stream *s = arg;
     void (*done)(void *) = s->closed;
@@ -177,7 +177,7 @@ static void closed(void *arg)
     done(done_arg);
 }
 
-static void uncount(struct stream *s)
+static void uncount_usage(struct stream *s)
 {
     int64_t *account = s->memory ? &s->host->account_usage->memory : &s->host->account_usage->file;
     int64_t *server = s->memory ? &s->host->server_usage->memory : &s->host->server_usage->file;
@@ -188,7 +188,7 @@ static void uncount(struct stream *s)
 }
 
 /* Nothing goes on by itself any more. */
-static void stop(struct stream *s)
+static void stop_work(struct stream *s)
 {
     s->closing = true;
     batch_drop_all(s);
@@ -206,20 +206,20 @@ static void stop(struct stream *s)
     work_cancel(s->host->loop, &s->notify.task);
     work_cancel(s->host->loop, &s->expiry.task);
     work_cancel(s->host->loop, &s->purge.task);
-    uncount(s);
+    uncount_usage(s);
 }
 
 void stream_close(struct stream *s, void (*done)(void *arg), void *arg)
 {
     s->closed = done;
     s->closed_arg = arg;
-    stop(s);
-    store_close(s->store, closed, s);
+    stop_work(s);
+    store_close(s->store, store_closed, s);
 }
 
 void stream_forget(struct stream *s)
 {
-    stop(s);
+    stop_work(s);
     stream_free(s);
 }
 

@@ -14,7 +14,7 @@ static int64_t time_told(const struct store_rec *r)
     return r->ts_ns < 0 ? 0 : r->ts_ns;
 }
 
-static int fill(const struct store_rec *r, struct stream_msg *out)
+static int fill_message(const struct store_rec *r, struct stream_msg *out)
 {
     struct mf_buf *b;
     int rc;
@@ -59,7 +59,7 @@ int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
 
     stream_look_at_clock(s);
     rc = store_peek(s->store, seq, &r);
-    return rc != 0 ? rc : fill(&r, out);
+    return rc != 0 ? rc : fill_message(&r, out);
 }
 
 int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out)
@@ -74,7 +74,7 @@ int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out)
         return MF_NOMEM;
     rc = store_read_now(s->store, seq, b, &r);
     if (rc == 0)
-        rc = fill(&r, out);
+        rc = fill_message(&r, out);
     if (rc == 0)
         out->lent[1] = b;
     else
@@ -89,7 +89,7 @@ static void load_done(struct store_read *r, int status)
 
     l->msg = (struct stream_msg){.seq = l->seq};
     if (status == 0)
-        status = fill(&r->rec, &l->msg);
+        status = fill_message(&r->rec, &l->msg);
     lent = l->msg.lent[0];
     l->done(l, status); /* l may be gone after this */
     lend_give(lent);
