@@ -1,12 +1,12 @@
 /* forecast.c: how many messages end when: a histogram of the deadlines to come, and their peaks.
  *
- * A scan goes over the wheel's slots (wheel.h).  What a slot holds is counted beside and added when
- * the slot is done, so that a scan that goes back counts nothing twice.  Slots come in the order of
- * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time.
- * Few messages are looked at one by one.  Of many, the counts that the wheel keeps are added up
- * where their parts are short enough, and probes of the wheel tell how large messages are.  Slots
- * whose parts are longer than a peak is wished are *far*: those that may hold the fullest moment
- * are looked at once more, entry by entry. */
+ * A scan visits the wheel's slots (wheel.h).  The messages of a slot are counted apart and added
+ * when the slot is done, so that a scan that steps back counts nothing twice.  Slots are in the
+ * order of time, so that only the cells of one slot, and the cell that it ends in, are needed at a
+ * time.  Few messages are looked at one by one.  Of many, the counts that the wheel keeps are added
+ * up where their parts are short enough, and probes of the wheel estimate the size of messages.
+ * Slots whose parts are longer than the wanted peak are *far*: those that may hold the fullest
+ * moment are looked at once more, entry by entry. */
 #include "store/store_impl.h"
 
 #include "wheel/wheel.h"
@@ -15,7 +15,7 @@
 
 #define CELLS   32768u                    /* of a second: nine hours */
 #define PARTS   8                         /* of a bucket: what is shorter may lie across its edge */
-#define PEAK_NS (4 * INT64_C(1000000000)) /* the longest part that tells of a peak */
+#define PEAK_NS (4 * INT64_C(1000000000)) /* the longest part that can show a peak */
 #define FAR     4                         /* slots that are looked at once more */
 #define VISITS  STORE_FORECAST_LOOK       /* messages looked at where parts are too long */
 
@@ -326,7 +326,7 @@ static void pay_rest(struct store_forecast *t)
     }
 }
 
-/* What the scan leaves to do; true: nothing more. */
+/* Estimates the bytes that the scan did not count; true: done. */
 static bool finish_bytes(struct store_forecast *t, uint64_t stop)
 {
     if (!t->owes)

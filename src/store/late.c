@@ -1,4 +1,4 @@
-/* late.c: messages past their deadline that store_expire() did not take yet: how many, how large,
+/* late.c: messages past their deadline that store_expire() did not remove yet: how many, how large,
  * and how many keys have nothing else.
  *
  * Readers do not see them, so store_state() leaves them out.  Counting them anew for each request
@@ -20,7 +20,7 @@
 #define ADVANCE     4096u /* moves in the wheel by one call */
 #define WHEEL_MOVES 8u    /* of one entry, at most */
 
-/* What a walk over the late ones needs. */
+/* A walk over messages that are late. */
 struct late_walk {
     struct store *s;
     const struct index *ix;
@@ -56,7 +56,8 @@ static enum ring ring_older(struct store *s, const struct index *ix, uint32_t id
     return RING_LATE;
 }
 
-/* Is the entry the newest of its key that is late by this walk, and does nobody see any other? */
+/* Is the entry the newest of its key that is late by this walk, and is every other one hidden from
+ * readers? */
 static bool key_went_dark(struct late_walk *w, uint32_t id)
 {
     uint32_t at = id;
@@ -119,7 +120,7 @@ static bool advance_wheel(struct index *ix, int64_t now_ns)
     return false;
 }
 
-/* What became late since the sums were brought up to date.  O(what became late, and runs of it). */
+/* Adds the messages that became late since the last call.  O(these messages, and runs of them). */
 static bool keep_up(struct store *s, struct index *ix)
 {
     struct late_walk w = {

@@ -33,8 +33,8 @@ static bool others_end_at(const struct store *s, uint64_t last)
     return n <= LATER && s->batch.msgs[0].seq == last + 1 && s->log.last_seq - last == n;
 }
 
-/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be removing
- * already, in a few steps. */
+/* Do only the open batch's messages stay?  The messages before `first` may be in removal already;
+ * only a few of them are looked at. */
 static bool covers_everything(const struct store *s, uint64_t first, uint64_t last)
 {
     uint32_t id = index_next(s->ix, 0);

@@ -166,7 +166,7 @@ static void read_end(struct read_job *j, int status)
 
     segs_get(s, j->number)->readers--;
     if (!is_readable(s, id, j->r->dead))
-        status = MF_NOTFOUND; /* it went meanwhile */
+        status = MF_NOTFOUND; /* removed meanwhile */
     else if (status == MF_CORRUPT || status == MF_IO)
         status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
     else if (status == 0)

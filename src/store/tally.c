@@ -168,8 +168,8 @@ static struct tally *tally_nearest(struct store *s, struct mf_slice pattern, uin
     return best;
 }
 
-/* One to move there.  Whoever asked for the nearest may ask for it again, so a copy goes where it
- * is far.  NULL: counted at once, or (*rc) no memory. */
+/* One to move there.  The nearest tally may be asked for again, so a copy moves where the way is
+ * long.  NULL: counted at once, or (*rc) no memory. */
 static struct tally *tally_take(struct store *s, struct mf_slice pattern, uint64_t first,
                                 uint64_t last, uint64_t *out, int *rc)
 {

@@ -35,7 +35,7 @@ struct backfill {
     struct backfill_status st;
     char filter[FILTER_MAX + 1];
     char error[160];
-    int64_t told_ns; /* when its progress was told of */
+    int64_t told_ns; /* when its progress was last reported */
 };
 
 static struct backfill *job_of(struct stream_job *w)
@@ -214,7 +214,7 @@ static int change_message(struct backfill *b, const struct store_rec *r, bool *w
         return fail_job(b);
     rc = write_end(b, r, deadline_ns, infinite ? STORE_INFINITE : 0, wrote);
     if (rc == MF_NOTFOUND)
-        return 0; /* it went meanwhile */
+        return 0; /* removed meanwhile */
     if (rc != 0)
         return rc;
     st->expire_now += ends;
@@ -264,7 +264,7 @@ void backfill_try(struct stream *s, struct backfill_trial *t, const struct strea
     struct policy_decision now, written;
 
     if (!store_life(s->store, m->seq, &r.deadline_ns, &r.flags))
-        return;            /* it went a moment ago */
+        return;            /* removed a moment ago */
     r.flags &= STORE_BITS; /* the payload is not compressed here */
     t->seen++;
     lifetime_stored_decide(s, t->policy, &r, r.ts_ns, &written);

@@ -253,7 +253,7 @@ static int check_member(struct stream *s, struct batch_plan *plan, struct member
         (rc = counter_apply(s, &m->in, &val, e)) != 0)
         return rc;
     stream_clamp_ttl(s, &m->in);
-    /* What was rewritten goes with the next one. */
+    /* The next message reuses the buffers of rewritten parts: copy them. */
     bool rewritten = m->in.hdr.ptr != hdr;
     if (member_own(&m->hdr, &m->in.hdr, hdr) != 0 ||
         member_own(&m->payload, &m->in.payload, payload) != 0) {
@@ -298,8 +298,8 @@ static int mark_last(struct stream *s, struct batch *b, struct js_error *e)
     return 0;
 }
 
-/* As if they had come one by one: what a later one replaces does not make an earlier one push out
- * more than it has to. */
+/* As if they had been published one by one: a message that a later one replaces does not make an
+ * earlier one push out more than it has to. */
 static void push_out_in_turn(struct stream *s, struct batch *b)
 {
     struct mf_list *l;
@@ -320,8 +320,9 @@ static void push_out_in_turn(struct stream *s, struct batch *b)
     }
 }
 
-/* In the open batch of the store.  What goes because of them goes when all are in.  On failure what
- * went in is taken out again in that same batch: nobody ever sees it, its sequences are used up. */
+/* In the open batch of the store.  Limits remove older messages when all members are appended.  On
+ * failure the appended members are removed in that same batch: no reader ever sees them, and their
+ * sequences are used up. */
 static int store_all(struct stream *s, struct batch *b, struct js_error *e)
 {
     uint64_t msgs, bytes, before, published = s->stats.published;
@@ -471,7 +472,7 @@ static int batch_of(struct stream *s, const struct intake *in, const struct step
     return 0;
 }
 
-/* What ends the batch before the message is even taken; b is gone then. */
+/* Errors that end the batch before the message is staged; b is freed then. */
 static int refuse_step(struct stream *s, struct batch *b, const struct intake *in,
                        const struct step *st, struct js_error *e)
 {
@@ -513,7 +514,7 @@ static int stage_message(struct stream *s, struct batch *b, const struct intake 
 }
 
 /* A commit may have to wait until the values of its counters are known.  Nothing has changed then:
- * the same message comes again. */
+ * the same message is published again. */
 static bool wait_for_counters(struct stream *s, struct stream_publish *p, struct batch *b)
 {
     struct mf_list *l;

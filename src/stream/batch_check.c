@@ -190,7 +190,7 @@ static int check_room(struct stream *s, const struct batch_plan *plan,
     if (s->cfg.discard != DISCARD_NEW)
         return 0;
     if (exceeds_limits(s, plan, &what)) {
-        (void)expire_settle_all(s, SIZE_MAX); /* what is dead takes no room */
+        (void)expire_settle_all(s, SIZE_MAX); /* expired messages use no room */
         if (exceeds_limits(s, plan, &what))
             return js_error_set_text(e, JS_STREAM_STORE_FAILED, "%s", what);
     }

@@ -358,8 +358,8 @@ static void store_gone(void *arg)
 
 static void close_ready(struct catalog *c)
 {
-    /* Closing one may end others' waiting, but never changes the list: nobody is served any more.
-     */
+    /* Closing one may end others' waiting, but never changes the list: no request is served any
+     * more. */
     for (size_t i = 0; i < c->count; i++) {
         struct entry *e = c->at[i];
         if (e->state == ENTRY_OFFLINE && e->store != NULL) {

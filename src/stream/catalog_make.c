@@ -2,13 +2,13 @@
  *
  * Making: the name is taken; a worker makes the folder and opens a store in it; back on the loop
  * the configuration is written as the store's first batch; when that is on disk the stream is
- * ready. Failure: the folder goes again, the name is free. A draft is ready before its folder has
+ * ready.  Failure: the folder is removed, the name is free.  A draft is ready before its folder has
  * its name; catalog_finish() writes the configuration first and names the folder after that.
  *
- * Deleting: the stream is not found any more, and a worker renames the folder away.  Failure: it
- * is found again, and nothing has changed.  Else it is gone, whatever happens: subjects and readers
- * are let go, the store closes, and a worker removes its files; files it cannot remove are removed
- * at the next start. */
+ * Deleting: the stream is not found any more, and a worker renames the folder away.  Failure: it is
+ * found again, and nothing has changed.  Otherwise the delete is final: subjects and readers are
+ * released, the store closes, and a worker removes its files; files it cannot remove are removed at
+ * the next start. */
 #include "stream/catalog_impl.h"
 
 #include "base/le.h"

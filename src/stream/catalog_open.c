@@ -1,7 +1,7 @@
 /* catalog_open.c: what is on disk when the server starts.
  *
- * What a crash leaves of streams that were being made or deleted has names no stream has, and goes.
- * Anything else that cannot be served stays as it is, and is listed with the reason. */
+ * Folders of streams that were being made or deleted at a crash have names that no stream has, and
+ * are removed.  A stream that cannot be served is left unchanged, and is listed with the reason. */
 #include "stream/catalog_impl.h"
 
 #include "base/le.h"

@@ -221,7 +221,7 @@ int check_discard_new(struct stream *s, const struct intake *in, struct js_error
 
     if (s->cfg.discard == DISCARD_NEW && (rc = discard_new_subject(s, in, e)) != 0)
         return rc;
-    /* What is dead takes no room, from nobody, and is not pushed out without its marker. */
+    /* Expired messages use no room, and are not pushed out without their markers. */
     while (limits_full_with(s, in) && !expire_settle_all(s, SETTLE))
         ;
     if (s->cfg.discard != DISCARD_NEW || !limits_full_with(s, in))

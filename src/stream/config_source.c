@@ -501,7 +501,7 @@ static int check_cycle(const struct stream_config *c, const struct stream_config
     return rc > 0 ? config_invalid(e, "detected cycle") : rc;
 }
 
-/* What each of them costs is known before anything is compared. */
+/* The cost of each source is known before anything is compared. */
 static int check_numbers(const struct stream_config *c, struct js_error *e)
 {
     size_t transforms = 0;

@@ -1,7 +1,7 @@
 /* config_update.c: which configuration may replace which. */
 #include "stream/config_impl.h"
 
-/* What a stream said once and cannot take back. */
+/* Settings that a stream cannot revoke. */
 static int check_promises(const struct stream_config *now, const struct stream_config *next,
                           struct js_error *e)
 {

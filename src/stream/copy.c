@@ -1,9 +1,10 @@
-/* copy.c: messages that were another stream's: those a mirror or a source brings, and those of a
+/* copy.c: messages that were another stream's: those of a mirror or a source, and those of a
  * backup.
  *
- * What their publishers asked to be checked was checked there.  Who follows a stream (p->followed)
- * can come back to a message later, so limits may refuse it; but it must know at once, or it would
- * hand over the next one, and this one would be lost behind it.  A backup comes once, and whole. */
+ * That stream made the checks that the publishers asked for.  A follower of a stream (p->followed)
+ * can repeat a message later, so limits may refuse it; but the follower must know at once, or it
+ * would publish the next message, and this one would be lost.  A backup is restored once, and
+ * whole. */
 #include "stream/lifetime_impl.h"
 
 static int skip_to(struct stream *s, uint64_t seq)
@@ -41,7 +42,7 @@ static int fail_store(struct stream *s, int rc, struct js_error *e)
     return rc;
 }
 
-/* What nobody waits for takes its sequence and no room. */
+/* A message without interest uses up its sequence and no room. */
 static int store_copy(struct stream *s, struct stream_publish *p, struct intake *in,
                       struct js_error *e)
 {
@@ -69,7 +70,7 @@ static int check_followed(struct stream *s, struct intake *in, struct js_error *
     return check_discard_new(s, in, e);
 }
 
-/* Told at once where the caller goes by it; else behind what is on its way to the disk. */
+/* A follower gets the refusal at once; others get it after the commits that are under way. */
 static void refuse_copy(struct stream *s, struct stream_publish *p, const struct js_error *e)
 {
     if (!p->followed) {

@@ -1,12 +1,12 @@
-/* counter_park.c: publishes to a counter whose value has to come from disk first.
+/* counter_park.c: publishes to a counter whose value has to be read from disk first.
  *
  * Happy path: the publish is copied and parked; the subject's last message is loaded without
  * stopping the loop; then all that is parked is published again, in order.  While something is
- * parked, whatever comes to the stream is parked behind it: answers and sequences keep the order of
+ * parked, every publish to the stream is parked behind it: answers and sequences keep the order of
  * the publishes.
  * Failure: a value that cannot be read in a few attempts, or more waiting than PARK_BYTES: the
- * publisher is told to try again.
- * Close: whoever is parked is told that the stream is gone. */
+ * publisher gets an error that asks it to try again.
+ * Close: every parked publish is refused, because the stream is closed. */
 #include "stream/counter_impl.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void replay_parked(struct counters *c)
     struct stream *s = c->stream;
 
     if (s->closing)
-        return; /* counter_free() tells them */
+        return; /* counter_free() refuses them */
     while (!c->busy && !mf_list_empty(&c->parked)) {
         struct parked *k = mf_container(mf_list_first(&c->parked), struct parked, link);
         struct stream_publish *p = k->p;

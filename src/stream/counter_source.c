@@ -1,7 +1,7 @@
 /* counter_source.c: a counter that sums the counters of other streams.
  *
- * What a source brings is the other counter's value, not what was added to it.  So the last value
- * of each is remembered, in a header that goes on from message to message, and the difference is
+ * A message of a source holds the value of the other counter, not its increment.  So the last value
+ * of each is remembered, in a header that is copied from message to message, and the difference is
  * added here: Nats-Counter-Sources: {"<stream>":{"<its subject>":"<its value>"}} */
 #include "stream/counter_impl.h"
 

@@ -211,7 +211,7 @@ static int write_letter(struct dead_letters *l, const struct dead_letters_expire
     in.subject = mf_buf_slice(&l->subject);
     in.hdr = mf_buf_slice(&l->hdr);
     intake_read(in.hdr, &in.h);
-    /* Where a marker takes the place of the dead, the letter is one more. */
+    /* Where a marker replaces the expired message, the letter is one message more. */
     uint64_t leaving = d->last && l->s->cfg.subject_delete_marker_ttl_ns > 0 ? 0 : d->seq;
     return is_refused(l->s, &in, leaving) ? MF_DENIED : store_letter(l, &in, leaving);
 }

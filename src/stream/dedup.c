@@ -81,7 +81,7 @@ static void slots_put(struct id_slots *t, uint64_t hash, uint32_t slot)
     t->used++;
 }
 
-/* Closes the gap, so that no search has to pass what is gone. */
+/* Closes the gap, so that no search has to pass removed ids. */
 static void slots_del(const struct dedup *d, struct id_slots *t, size_t i)
 {
     size_t mask = t->cap - 1;
@@ -127,7 +127,7 @@ static int slots_resize(struct dedup *d, size_t cap)
     return 0;
 }
 
-/* Room for one more.  What is still in the old table comes to the new one, so count all. */
+/* Room for one more.  The ids in the old table move to the new one, so all are counted. */
 static int slots_reserve(struct dedup *d)
 {
     uint64_t count = d->tail - d->head + 1;

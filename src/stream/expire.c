@@ -20,11 +20,11 @@
 #define SETTLE_MAX 16
 /* Messages of one subject that are looked at for that. */
 #define LOOK_MAX 64
-/* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
- * is due is not on disk yet. */
+/* The pause after a sweep that could remove nothing: the disk is full, memory is short, or the due
+ * messages are not on disk yet. */
 #define PAUSE_NS 20000000
 /* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark, a
- * sync, and a turn of the loop.  Nobody waits for a death that has no marker. */
+ * sync, and a turn of the loop.  No client waits for an expiry without a marker. */
 #define SWEEP_NS        4000000
 #define SWEEP_MARKED_NS 1000000
 
@@ -78,7 +78,7 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
     if (!marker_wanted(&f))
         return 0;
     const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
-    /* Many deaths are told of in one sweep: it has read the clock. */
+    /* A sweep reads the clock once for all its markers. */
     int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->expiry.now_ns : stream_now(s));
     /* Whole seconds, as the header says. */
     int64_t ttl = s->cfg.allow_msg_ttl ? f.marker_ttl_ns / CLOCK_S * CLOCK_S : TTL_NONE;
@@ -127,7 +127,7 @@ int64_t expire_late_max(struct stream *s)
 
 /* --- the sweep ----------------------------------------------------------------------------- */
 
-/* What a death has left is known by the counts before it and after it. */
+/* The counts before an expiry; report_death() derives its markers and letters from them. */
 static struct summary_death told_before(const struct stream *s, struct mf_slice subject)
 {
     return (struct summary_death){
@@ -152,7 +152,7 @@ static uint64_t death_size(const struct stream *s, const struct store_expiry *d)
                                       : limits_stored_size(s, d->seq);
 }
 
-/* Its id, its letter and its marker first: what cannot be told of does not die yet. */
+/* Writes its id, its letter and its marker first: a message without them does not expire yet. */
 static bool expire_message(void *arg, const struct store_expiry *d)
 {
     struct stream *s = arg;
@@ -206,8 +206,8 @@ static bool anything_due(struct stream *s)
     return store_next_deadline(s->store) <= stream_now(s);
 }
 
-/* What was due when the sweep began is still there.  What came due since is not stuck: the clock
- * goes on while a sweep is at work. */
+/* True if messages that were due when the sweep began are still present.  Messages that became due
+ * during the sweep do not count. */
 static bool is_stuck(const struct stream *s)
 {
     return store_next_deadline(s->store) <= s->expiry.now_ns;
@@ -295,8 +295,8 @@ static size_t find_dead(struct stream *s, struct mf_slice subject, struct dead *
     return n;
 }
 
-/* Who died last decides what is told of the subject.  Deadlines are read only where that matters:
- * when some of them are tombstones and some are not. */
+/* The message that expired last decides about the marker of the subject.  Deadlines are read only
+ * where that matters: when some of them are tombstones and some are not. */
 static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
 {
     int64_t latest = INT64_MIN;
@@ -316,7 +316,7 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
     return at;
 }
 
-/* Who publishes waits, so its body is read at once. */
+/* A publisher waits, so the body is read at once. */
 static int write_letter(struct stream *s, struct mf_slice subject, const struct dead *d, bool last)
 {
     struct dead_letters_expired letter = {
@@ -381,7 +381,7 @@ static int settle_dead(struct stream *s, struct mf_slice subject, const struct d
     return rc != 0 ? rc : end;
 }
 
-/* A batch for each letter; the message that died last comes last, with the marker. */
+/* A batch for each letter; the message that expired last is removed last, with the marker. */
 static int settle_found(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
     int rc = 0;
@@ -405,8 +405,8 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
      * are due at once, the publisher does not wait for them. */
     bool more = sweep_slice(s, SLICE_SETTLE);
 
-    /* Of a subject with few messages the dead are found at once.  With many, sweeping costs less
-     * than looking for the dead among the living. */
+    /* Among few messages of a subject the expired ones are found at once.  With many, a sweep costs
+     * less than a search. */
     (void)store_key_last_accepted(s->store, subject, &count);
     more = more && count > LOOK_MAX;
 
@@ -419,12 +419,12 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
 
 int expire_settle(struct stream *s, struct mf_slice subject)
 {
-    /* A store that waits for room has no next deadline, but it has its dead. */
+    /* A store that waits for room has no next deadline, but may have expired messages. */
     if (!anything_due(s) && (!store_full(s->store) || store_key_overdue(s->store, subject, 0) == 0))
         return 0;
     if (s->schedules == NULL)
         return settle_subject(s, subject);
-    /* A schedule that dies here takes its subject with it, and that may be this one. */
+    /* A schedule that expires here is freed with its subject, which may be this slice. */
     char *copy = mf_slice_dup(subject);
     int rc = copy == NULL ? MF_NOMEM : settle_subject(s, mf_slice(copy, subject.len));
     free(copy);

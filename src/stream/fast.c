@@ -2,12 +2,14 @@
  *
  *     <prefix>.<id>.<flow>.<ok|fail>.<sequence>.<operation>.$FI
  *
- * Each message is stored as it comes.  Flow messages tell the publisher how far it is and how often
- * it will hear of that; they go to the reply subject of the message that called for them, and never
- * before what they acknowledge is on disk.  The end is a pub ack for the whole batch.
+ * Each message is stored when it arrives.  Flow messages give the publisher the last sequence and
+ * the number of messages between flow messages; they are sent to the reply subject of the message
+ * that caused them, after the commit of the messages that they acknowledge.  The end is a pub ack
+ * for the whole batch.
  *
  * Happy path: op 0, op 1..., op 2 (store and commit) or op 3 (commit).  Gap or error: with `ok` it
- * is told and the batch goes on; with `fail` what is there is committed, and the batch is over. */
+ * is reported and the batch continues; with `fail` the stored messages are committed, and the batch
+ * is over. */
 #include "stream/batch_impl.h"
 
 #include "codec/hash.h"
@@ -24,7 +26,7 @@
 
 enum fast_op { FAST_START, FAST_APPEND, FAST_COMMIT, FAST_COMMIT_EOB, FAST_PING };
 
-/* What the reply subject says. */
+/* The parts of a reply subject. */
 struct fast_reply {
     struct mf_slice id;
     uint64_t seq;
@@ -125,7 +127,7 @@ void fast_drop_silent(struct stream *s)
         struct fast *b = mf_container(mf_list_first(&s->fasts->used), struct fast, used);
         if (b->deadline_ns > now)
             break;
-        fast_drop(s, b); /* its messages are stored: nothing is lost, nobody has to be told */
+        fast_drop(s, b); /* its messages are stored: the publisher needs no notice */
     }
     arm_timer(s);
 }
@@ -211,8 +213,8 @@ static void fast_touch(struct stream *s, struct fast *b)
 
 /* --- flow messages ---------------------------------------------------------------------------- */
 
-/* One that waits for the disk, or for the end of the turn: it may come back to this very stream,
- * which is in the middle of a publish. */
+/* An answer that waits for the disk, or for the end of the turn: it may be published to this very
+ * stream, which is in the middle of a publish. */
 struct say {
     struct store_wait wait;
     struct loop_defer defer;
@@ -420,7 +422,7 @@ static bool in_order(struct stream *s, struct stream_publish *p, struct fast *b,
     return false;
 }
 
-/* The message was refused, or is there already. */
+/* The message was refused, or is a duplicate. */
 static void handle_refusal(struct stream *s, struct stream_publish *p, struct fast *b,
                            const struct fast_reply *r, const struct js_error *e, bool known,
                            uint64_t seq)

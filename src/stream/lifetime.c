@@ -29,7 +29,7 @@ int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
 
 void lifetime_use(struct stream *s, struct policy *p)
 {
-    bool opened = s->dedup != NULL; /* a stream that is being opened has no change to tell of */
+    bool opened = s->dedup != NULL; /* a stream that is being opened has no change to report */
 
     if (opened && !policy_equal(s->policy, p))
         summary_count_change(s, STREAM_TTL_POLICY);
@@ -132,7 +132,7 @@ static int64_t whole_seconds(const struct policy_decision *d)
 
 static int clamp_header(struct stream *s, struct intake *in, const struct policy_decision *d)
 {
-    if (d->ttl <= 0) { /* nobody says a duration: the header goes */
+    if (d->ttl <= 0) { /* no rule gives a duration: the header is removed */
         struct mf_buf without = MF_BUF_INIT;
         header_remove(&without, in->hdr, "Nats-TTL");
         in->ttl_ns = TTL_NONE;

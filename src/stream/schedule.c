@@ -270,7 +270,7 @@ static int blob_put(struct stream *s, uint64_t seq, int64_t next_ns, struct mf_s
     return rc;
 }
 
-/* False: it stays.  It is void without its message, and goes at the next start. */
+/* False: it stays.  It is void without its message, and is removed at the next start. */
 static bool blob_del(struct stream *s, uint64_t seq)
 {
     char name[NAME_LEN + 1];
@@ -373,8 +373,8 @@ static void timer_again(struct stream *s)
         schedule_arm(s, 0);
 }
 
-/* Limits and purges do not tell which messages went: when there are many more schedules than
- * messages, those without one go.  O(1) for each that comes. */
+/* Limits and purges do not report which messages they removed: when there are many more schedules
+ * than messages, those without a message are removed.  O(1) for each new schedule. */
 static void prune_schedules(struct stream *s)
 {
     struct schedules *t = s->schedules;
@@ -472,7 +472,7 @@ void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq)
 struct loader {
     struct stream *s;
     bool again;          /* not the start: only those that are not in the table */
-    struct mf_buf stale; /* uint64_t: sequences of blobs whose message is gone */
+    struct mf_buf stale; /* uint64_t: sequences of blobs whose message was removed */
     int rc;
 };
 

@@ -1,7 +1,7 @@
 /* schedule_clock.c: schedules and a clock that is set.
  *
- * Deadlines are judged by a clock that never goes back (steady.h); schedules name moments of the
- * wall clock, so the wall clock fires them.  Set forward: what is due fires at once, once.  Set
+ * Deadlines are judged by a clock that never runs backwards (steady.h); schedules name moments of
+ * the wall clock, so the wall clock fires them.  Set forward: what is due fires at once, once.  Set
  * back: one that comes again would wait until the clock is where it was, perhaps for years.  So
  * each is looked at again: its message is read as for a firing, and cron_set_back() decides.  @at
  * has one moment and waits for it. */
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cron/cron.h"
 
-/* How far the wall clock is behind what this stream has seen of it. */
+/* How far the wall clock is behind the latest time that this stream has seen. */
 static int64_t measure_lag(struct stream *s)
 {
     int64_t now = stream_now(s), floor = store_clock_floor(s->store);

@@ -1,10 +1,11 @@
 /* schedule_fire.c: when a schedule is due.
  *
- * Happy path: schedule_run() takes the first that is due; its message is read (from disk if need
+ * Happy path: schedule_run() chooses the first that is due; its message is read (from disk if need
  * be), then the last one of its source if it names one; what it produces is stored together with
  * the removal of the schedule (@at) or its next time, as one batch of the store.  That batch is the
  * firing: after a crash it has happened or not, never half, never twice.
- * Not on disk yet: the schedule waits for that.  Gone, overwritten or unreadable: it is forgotten.
+ * Not on disk yet: the schedule waits for that.  Removed, overwritten or unreadable: it is
+ * forgotten.
  * The store refuses: another attempt after RETRY_NS. */
 #include "stream/schedule_impl.h"
 
@@ -77,7 +78,7 @@ static void end_schedule(struct stream *s, uint64_t seq, struct schedule *x)
         schedule_forget(s, x);
 }
 
-/* Of t->firing, which goes to NULL if it is forgotten on the way. */
+/* Of t->firing, which becomes NULL if the schedule is forgotten meanwhile. */
 static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
 {
     struct schedule *x;

@@ -55,7 +55,7 @@ static void parts_use(struct stream *s, const struct parts *p)
 
 /* --- open ---------------------------------------------------------------------------------- */
 
-/* What only the last message tells: its time and its id. */
+/* Remembers the time and the id of the last message. */
 static void remember_last(struct stream *s)
 {
     uint64_t seq = store_prev(s->store, UINT64_MAX), last = store_last_seq(s->store);
@@ -187,7 +187,7 @@ static void uncount_usage(struct stream *s)
     s->room.counted_bytes = 0;
 }
 
-/* Nothing goes on by itself any more. */
+/* Stops all timers and jobs. */
 static void stop_work(struct stream *s)
 {
     s->closing = true;

@@ -310,7 +310,7 @@ void erase_notify_scrub(struct store *s)
     struct mf_list *n;
 
     if (s->erase.stage != ERASE_WIPE)
-        return; /* it is told when that begins */
+        return; /* the scrub gets them when the wipe begins */
     mf_list_each(n, &s->erase.working)
         mf_buf_append(&s->scrub.meanwhile, &erasure_at(n)->seq, sizeof(uint64_t));
 }

@@ -1,11 +1,11 @@
-/* room.c: where the next record goes.  Nothing is accepted that has no room on disk yet.
+/* room.c: where the next record is written.  Nothing is accepted that has no room on disk yet.
  *
  * Happy path: the record fits into the current segment, whose space was allocated when it was made;
  * or into the spare, which becomes the next segment (segments.c).  Where there is no spare (a burst
  * that is faster than its preparation, a start) and the disk has plenty, the commit makes the file.
  * Where it is nearly full, the file is made here, on the loop: the only way to know before the
- * record is accepted whether there is space.  A group that was accepted and finds none would hold
- * up all that comes behind it, also the removals that would make room.
+ * record is accepted whether there is space.  An accepted group without space would delay all later
+ * groups, also the removals that would make room.
  *
  * The end of a segment is kept for removals: other records get there only when the next one is on
  * disk, too, or on its way with its space allocated.
@@ -20,7 +20,7 @@
 
 #include <stdlib.h>
 
-/* What a new segment keeps beside the message it was made for: a purge fits in any case. */
+/* Space of a new segment beside the message it was made for: a purge always fits. */
 #define SLACK  4096u
 #define PLENTY ((uint64_t)1 << 30)
 
@@ -36,13 +36,13 @@ static bool accepts_records(const struct store *s, const struct segment *seg, si
     return seg->version >= s->log.needs && fits_segment(seg, n);
 }
 
-/* What is kept of a segment for what frees space. */
+/* The part of a segment that only records which free space may use. */
 static uint64_t reserve_of(const struct segment *seg)
 {
     return seg->size / (seg->size <= 1u << 20 ? 2 : 4);
 }
 
-/* What a segment for n bytes of records needs at least, in whole pages. */
+/* The least size of a segment for n bytes of records, in whole pages. */
 static uint64_t least_size(size_t n)
 {
     return (n + SEGMENT_PAGE + SEGMENT_TAIL + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE;
@@ -70,7 +70,7 @@ bool room_left(const struct store *s, size_t need, bool frees)
                  : accepts_records(s, now, need + reserve_of(now));
 }
 
-/* So much that nobody takes it away within a turn of the loop, not even many stores at a time. */
+/* So much space that even many stores cannot use it up within a turn of the loop. */
 static bool has_plenty(const struct store *s, uint64_t size)
 {
     return s->io->space != NULL && s->io->space(s->io) > PLENTY + 16 * size;
