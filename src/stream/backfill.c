@@ -27,7 +27,7 @@
 #define COUNTERS   7
 #define FIXED      (76 + 8 * (COUNTERS + POLICY_BYS))
 #define FILTER_MAX 255
-#define TELL_NS    (10 * CLOCK_S)
+#define REPORT_NS  (10 * CLOCK_S)
 #define SLICES_S   20u /* slices in a second, where the rate allows less than whole ones */
 
 struct backfill {
@@ -35,7 +35,7 @@ struct backfill {
     struct backfill_status st;
     char filter[FILTER_MAX + 1];
     char error[160];
-    int64_t told_ns; /* when its progress was last reported */
+    int64_t reported_ns; /* when its progress was last reported */
 };
 
 static struct backfill *job_of(struct stream_job *w)
@@ -285,7 +285,7 @@ void backfill_try(struct stream *s, struct backfill_trial *t, const struct strea
 
 static void report_progress(struct backfill *b, struct stream *s)
 {
-    b->told_ns = stream_now(s);
+    b->reported_ns = stream_now(s);
     summary_count_change(s, STREAM_TTL_BACKFILL);
 }
 
@@ -303,7 +303,7 @@ static int backfill_visit(struct stream_job *w, const struct store_rec *r, bool 
     else
         rc = change_message(b, r, wrote);
     b->st.seen += rc == 0;
-    if (stream_now(w->s) - b->told_ns >= TELL_NS)
+    if (stream_now(w->s) - b->reported_ns >= REPORT_NS)
         report_progress(b, w->s);
     return rc;
 }

@@ -55,11 +55,11 @@ struct entry *entry_add(struct catalog *c, struct mf_slice name)
 
 void entry_told(struct entry *e)
 {
-    struct mf_list told, *n;
+    struct mf_list waits, *n;
 
-    mf_list_init(&told);
-    mf_list_move(&told, &e->waits);
-    while ((n = mf_list_pop(&told)) != NULL) {
+    mf_list_init(&waits);
+    mf_list_move(&waits, &e->waits);
+    while ((n = mf_list_pop(&waits)) != NULL) {
         struct catalog_wait *w = mf_container(n, struct catalog_wait, node);
         w->done(w);
     }

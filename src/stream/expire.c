@@ -128,7 +128,7 @@ int64_t expire_late_max(struct stream *s)
 /* --- the sweep ----------------------------------------------------------------------------- */
 
 /* The counts before an expiry; report_death() derives its markers and letters from them. */
-static struct summary_death told_before(const struct stream *s, struct mf_slice subject)
+static struct summary_death begin_report(const struct stream *s, struct mf_slice subject)
 {
     return (struct summary_death){
         .subject = subject, .markers = s->stats.markers, .dead_letters = s->ttl_stats.dead_letters};
@@ -162,7 +162,7 @@ static bool expire_message(void *arg, const struct store_expiry *d)
                                           .deadline_ns = d->deadline_ns,
                                           .flags = d->flags,
                                           .last = d->last};
-    struct summary_death told = told_before(s, d->key);
+    struct summary_death report = begin_report(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
         dead_letters_write(s, &letter) != 0)
@@ -175,8 +175,8 @@ static bool expire_message(void *arg, const struct store_expiry *d)
     if (late > s->expiry.late.worst_ns[0])
         s->expiry.late.worst_ns[0] = late;
     s->stats.expired++;
-    told.late_ns = late;
-    report_death(s, &told, d->seq);
+    report.late_ns = late;
+    report_death(s, &report, d->seq);
     hour_start(s);
     if (s->hour != NULL)
         hour_expired(s, s->expiry.now_ns, late, death_size(s, d));
@@ -217,8 +217,8 @@ static bool is_stuck(const struct stream *s)
 static bool expire_run(struct work_task *t)
 {
     struct stream *s = mf_container(t, struct stream, expiry.task);
-    bool told = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
-    size_t slice = told ? SLICE_MARKED : SLICE;
+    bool marked = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
+    size_t slice = marked ? SLICE_MARKED : SLICE;
 
     s->expiry.armed_ns = INT64_MAX;
     if (s->closing)
@@ -340,7 +340,7 @@ static void count_settled(struct stream *s, uint64_t seq)
 /* In the open batch.  All of them, or none; one only, where it leaves a letter. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    struct summary_death told = told_before(s, subject);
+    struct summary_death report = begin_report(s, subject);
     size_t at = last_to_die(s, d, n);
     uint64_t count;
     int rc = store_reserve(s->store, n);
@@ -354,8 +354,8 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
     dead_letters_settle(s, rc == 0);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        report_death(s, &told, d[i].seq);
-        told = told_before(s, subject);
+        report_death(s, &report, d[i].seq);
+        report = begin_report(s, subject);
         count_settled(s, d[i].seq);
         linked_leaves(s, d[i].seq);
         if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)

@@ -392,7 +392,7 @@ static int fast_of(struct stream *s, const struct fast_reply *r, struct fast **o
 static void answer_ping(struct stream *s, struct stream_publish *p, struct fast *b,
                         const struct fast_reply *r)
 {
-    bool told = false;
+    bool flowed = false;
 
     if (r->seq > b->last) {
         say_gap(s, p->msg.reply, b->last + 1, r->seq + 1);
@@ -401,9 +401,9 @@ static void answer_ping(struct stream *s, struct stream_publish *p, struct fast 
             return;
         }
         b->last = r->seq;
-        told = say_flow(s, b, p->msg.reply);
+        flowed = say_flow(s, b, p->msg.reply);
     }
-    if (!told)
+    if (!flowed)
         say_ack(s, p->msg.reply, b->told, b->every);
     nothing_to_say(p);
 }

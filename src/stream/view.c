@@ -9,7 +9,7 @@
 
 /* A store that was restored by an older version may hold times before 1970, which nothing can be
  * counted with. */
-static int64_t time_told(const struct store_rec *r)
+static int64_t reported_time(const struct store_rec *r)
 {
     return r->ts_ns < 0 ? 0 : r->ts_ns;
 }
@@ -20,7 +20,7 @@ static int fill_message(const struct store_rec *r, struct stream_msg *out)
     int rc;
 
     *out = (struct stream_msg){.seq = r->seq,
-                               .ts_ns = time_told(r),
+                               .ts_ns = reported_time(r),
                                .deadline_ns = r->deadline_ns,
                                .subject = r->key,
                                .hdr = r->head,
@@ -273,7 +273,7 @@ static int read_time(struct stream *s, uint64_t seq, bool wait, int64_t *ts_ns)
         mf_buf_fini(&b);
     }
     if (rc == 0)
-        *ts_ns = time_told(&r);
+        *ts_ns = reported_time(&r);
     return rc;
 }
 
