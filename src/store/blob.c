@@ -153,7 +153,8 @@ bool store_blob_get(struct store *s, struct mf_slice name, struct mf_slice *byte
 }
 
 /* Calls f for every blob; f may not add or delete. */
-static void each(struct store *s, void (*f)(struct store *s, struct blob *b, void *arg), void *arg)
+static void for_each_blob(struct store *s, void (*f)(struct store *s, struct blob *b, void *arg),
+                          void *arg)
 {
     for (size_t i = 0; i < s->blobs.by_name.cap; i++)
         for (struct table_node *n = s->blobs.by_name.slot[i]; n != NULL; n = n->next)
@@ -177,7 +178,7 @@ void store_blob_each(struct store *s,
                      void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
                      void *arg)
 {
-    each(s, visit_one, &(struct visitor){visit, arg});
+    for_each_blob(s, visit_one, &(struct visitor){visit, arg});
 }
 
 void blob_place(struct store *s, uint64_t segment)
@@ -210,7 +211,7 @@ int blob_move(struct store *s, uint64_t segment)
 {
     struct mover m = {.segment = segment};
 
-    each(s, move_one, &m);
+    for_each_blob(s, move_one, &m);
     return m.rc;
 }
 

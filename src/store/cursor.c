@@ -255,7 +255,7 @@ void store_cursor_free(struct store_cursor *c)
 
 /* --- next ----------------------------------------------------------------------------------- */
 
-static bool matches(struct store_cursor *c, uint32_t id)
+static bool matches_pattern(struct store_cursor *c, uint32_t id)
 {
     const struct keys *k = index_keys(view_index(c->s));
 
@@ -321,7 +321,7 @@ void superseded_lose(struct store *s, const struct index *ix, uint32_t id)
 }
 
 /* One that is the last of its key ends a row of those that are not. */
-static bool shows(struct store_cursor *c, uint32_t id)
+static bool shows_message(struct store_cursor *c, uint32_t id)
 {
     if (!view_present(c->s, id))
         return false;
@@ -331,7 +331,7 @@ static bool shows(struct store_cursor *c, uint32_t id)
         note_superseded(c, index_seq(view_index(c->s), id));
         c->superseded_from = index_seq(view_index(c->s), id) + 1;
     }
-    return matches(c, id);
+    return matches_pattern(c, id);
 }
 
 /* --- next: walking ---------------------------------------------------------------------------- */
@@ -357,7 +357,7 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
             return 0;
         }
         c->from = index_seq(ix, id) + 1;
-        if (shows(c, id))
+        if (shows_message(c, id))
             return c->from - 1;
     }
     note_superseded(c, c->from);
@@ -409,7 +409,7 @@ static uint64_t heap_next(struct store_cursor *c, bool *more)
     for (unsigned steps = 0; c->heaped > 0 && steps < STEPS; steps++, c->steps++) {
         uint64_t seq = c->heap[0];
         uint32_t id = index_find(view_index(c->s), seq);
-        bool show = id != INDEX_NONE && seq >= c->from && shows(c, id);
+        bool show = id != INDEX_NONE && seq >= c->from && shows_message(c, id);
         uint64_t after = id == INDEX_NONE || c->kind != STORE_ALL ? 0 : ring_after(c, seq);
         if (id == INDEX_NONE && c->kind == STORE_ALL) {
             /* It was removed, and with it the way along its ring. */

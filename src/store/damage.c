@@ -26,7 +26,7 @@ static uint64_t segment_of(const struct damage *d)
     return strcmp(end, ".log") == 0 ? number : 0;
 }
 
-static bool overlaps(const struct store *s, const struct damage *d, uint32_t id)
+static bool overlaps_damage(const struct store *s, const struct damage *d, uint32_t id)
 {
     uint64_t place = index_place(s->ix, id), at = place_offset(place);
     uint64_t end = at + record_pad(56 + view_entry_totals(s, id).bytes);
@@ -39,7 +39,7 @@ static bool lies_in(const struct store *s, const struct damage *d, uint64_t seq)
 {
     uint32_t id = index_find(s->ix, seq);
 
-    return id != INDEX_NONE && view_accepted(s, id) && overlaps(s, d, id);
+    return id != INDEX_NONE && view_accepted(s, id) && overlaps_damage(s, d, id);
 }
 
 static void add_seq(struct damage *d, uint64_t seq)
@@ -63,7 +63,7 @@ static bool out_of_log(const struct store *s, const struct damage *d)
     return number < segs_first(s)->number;
 }
 
-static void settle(const struct store *s, struct damage *d)
+static void settle_damage(const struct store *s, struct damage *d)
 {
     size_t n = 0;
 
@@ -85,12 +85,12 @@ static void look_at(struct store *s, uint32_t id)
 {
     for (size_t i = 0; i < s->damage.census_upto; i++) {
         struct damage *d = &s->damage.at[i];
-        if (!d->counted && !d->at_open && overlaps(s, d, id))
+        if (!d->counted && !d->at_open && overlaps_damage(s, d, id))
             add_seq(d, index_seq(s->ix, id));
     }
 }
 
-static void report(const struct store *s, const struct damage *d)
+static void report_damage(const struct store *s, const struct damage *d)
 {
     if (d->seqs == 0)
         log_warn("store %s: %s at %llu: no existing message lies in the damage", s->name,
@@ -118,7 +118,7 @@ static void census_run(struct loop_defer *defer)
     for (size_t i = 0; i < s->damage.census_upto; i++)
         if (!s->damage.at[i].counted && !s->damage.at[i].at_open) {
             s->damage.at[i].counted = true;
-            report(s, &s->damage.at[i]);
+            report_damage(s, &s->damage.at[i]);
         }
     s->damage.census_upto = 0;
     damage_count(s); /* more may have been found meanwhile */
@@ -189,7 +189,7 @@ size_t store_damage_open(struct store *s, uint64_t *messages, bool *found_at_sta
     *found_at_start = false;
     for (size_t i = 0; i < s->damage.count; i++) {
         struct damage *d = &s->damage.at[i];
-        settle(s, d);
+        settle_damage(s, d);
         if (d->settled)
             continue;
         open++;

@@ -1,4 +1,4 @@
-/* expire.c: expiry.  The wheel yields the messages that are due.  One commit batch takes them
+/* expire.c: expiry.  The wheel yields the messages that are due.  One commit batch removes them
  * all, with the records that the owner adds (markers), and a time mark that makes it final. */
 #include "store/store_impl.h"
 

@@ -298,7 +298,7 @@ static void probe_bytes(struct store_forecast *t)
     b->flagged += x.flagged[1];
 }
 
-static uint64_t scale(uint64_t of, uint64_t msgs, uint64_t n)
+static uint64_t scale_share(uint64_t of, uint64_t msgs, uint64_t n)
 {
     return (uint64_t)((double)of * (double)n / (double)msgs + 0.5);
 }
@@ -321,8 +321,8 @@ static void estimate_rest(struct store_forecast *t)
     }
     for (unsigned i = 0; i < t->o.buckets && all.msgs > 0; i++) {
         const struct store_bucket *of = t->sample[i].msgs > 0 ? &t->sample[i] : &all;
-        t->bucket[i].bytes += scale(of->bytes, of->msgs, t->rest[i].msgs);
-        t->bucket[i].flagged += scale(of->flagged, of->msgs, t->rest[i].msgs);
+        t->bucket[i].bytes += scale_share(of->bytes, of->msgs, t->rest[i].msgs);
+        t->bucket[i].flagged += scale_share(of->flagged, of->msgs, t->rest[i].msgs);
     }
 }
 

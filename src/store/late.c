@@ -1,4 +1,4 @@
-/* late.c: messages past their deadline that store_expire() did not take yet: how many, how large,
+/* late.c: messages past their deadline that store_expire() did not remove yet: how many, how large,
  * and how many keys have nothing else.
  *
  * Readers do not see them, so store_state() leaves them out.  Counting them anew for each request
@@ -20,7 +20,7 @@
 #define ADVANCE     4096u /* moves in the wheel by one call */
 #define WHEEL_MOVES 8u    /* of one entry, at most */
 
-/* What a walk over the late ones needs. */
+/* A walk over messages that are late. */
 struct late_walk {
     struct store *s;
     const struct index *ix;
@@ -56,7 +56,8 @@ static enum ring ring_older(struct store *s, const struct index *ix, uint32_t id
     return RING_LATE;
 }
 
-/* Is the entry the newest of its key that is late by this walk, and does nobody see any other? */
+/* Is the entry the newest of its key that is late by this walk, and is every other one hidden from
+ * readers? */
 static bool key_went_dark(struct late_walk *w, uint32_t id)
 {
     uint32_t at = id;
@@ -109,7 +110,7 @@ static void count_late(void *arg, uint32_t id, int64_t deadline_ns)
 }
 
 /* All the way, in moves that each entry makes a few times in its life. */
-static bool advance(struct index *ix, int64_t now_ns)
+static bool advance_wheel(struct index *ix, int64_t now_ns)
 {
     size_t calls = index_deadlines(ix) / ADVANCE * WHEEL_MOVES + 2 * WHEEL_MOVES;
 
@@ -119,13 +120,13 @@ static bool advance(struct index *ix, int64_t now_ns)
     return false;
 }
 
-/* What became late since the sums were brought up to date.  O(what became late, and runs of it). */
+/* Adds the messages that became late since the last call.  O(these messages, and runs of them). */
 static bool keep_up(struct store *s, struct index *ix)
 {
     struct late_walk w = {
         .s = s, .ix = ix, .after_ns = s->view.late.upto_ns, .to_ns = s->now_ns, .unsure = false};
 
-    if (!advance(ix, s->now_ns))
+    if (!advance_wheel(ix, s->now_ns))
         return false; /* no memory: they are counted where they are */
     index_each_due(ix, w.after_ns, w.to_ns, add_late, &w);
     totals_add(&s->view.late.sum, w.sum);
@@ -240,7 +241,7 @@ static void lose_seen(struct store *s, uint32_t id)
 }
 
 /* Are all others of its key hidden? */
-static bool alone(struct store *s, uint32_t id)
+static bool is_alone(struct store *s, uint32_t id)
 {
     uint32_t at = id;
 
@@ -257,7 +258,7 @@ void late_gone(struct store *s, uint32_t id)
 {
     if (late_counts(s, id)) {
         totals_sub(&s->view.late.sum, view_entry_totals(s, id));
-        s->view.late.keys -= alone(s, id);
+        s->view.late.keys -= is_alone(s, id);
     } else if (index_key_count(s->ix, index_key(s->ix, id)) > 1) {
         lose_seen(s, id);
     }

@@ -1,8 +1,8 @@
 /* patrol.c: see store_patrol.h.
  *
- * Happy path: tick() takes the next piece of the store at the head of the ring > a worker reads
- * and checks it record by record > slice_done() notes where to continue, and the timer is set for
- * the next piece.  After the end of a store the next one follows.
+ * Happy path: timer_fired() chooses the next piece of the store at the head of the ring > a worker
+ * reads and checks it record by record > slice_done() notes where to continue, and the timer is
+ * set for the next piece.  After the end of a store the next one follows.
  * Damage: where a piece holds anything but a valid record in chain, the whole segment is read and
  * walked over (scrub.c), which finds where the damage begins and ends.  Then the store counts the
  * messages in it, writes its blobs of that segment again and makes a checkpoint.  A message
@@ -64,7 +64,7 @@ static int read_aside(struct scrubber *c, void *dst, size_t n, uint64_t off)
     return c->io->pread(c->io, c->file, dst, n, off, &e);
 }
 
-static int reserve(struct store_patrol *p, uint64_t n)
+static int reserve_buffer(struct store_patrol *p, uint64_t n)
 {
     uint8_t *buf;
 
@@ -136,7 +136,7 @@ static void read_slice(struct store_patrol *p)
     struct scrubber *c = &p->c;
     uint64_t n = c->limit - p->offset;
 
-    if (reserve(p, p->want > SLICE ? p->want : SLICE) != 0) {
+    if (reserve_buffer(p, p->want > SLICE ? p->want : SLICE) != 0) {
         c->status = MF_NOMEM;
         return;
     }
@@ -190,7 +190,7 @@ static struct store *head_of(const struct store_patrol *p)
     return n == NULL ? NULL : mf_container(n, struct store, patrolled.node);
 }
 
-static void arm(struct store_patrol *p)
+static void arm_timer(struct store_patrol *p)
 {
     uint64_t steps = p->slices > WAKES ? p->slices : WAKES;
     int64_t gap_ns = p->period_ns / (int64_t)steps;
@@ -211,7 +211,7 @@ static void count_slices(struct store_patrol *p, struct store *s)
     s->patrolled.slices = n;
 }
 
-static void visit(struct store_patrol *p, struct store *s)
+static void visit_store(struct store_patrol *p, struct store *s)
 {
     p->visiting = true;
     p->want = 0;
@@ -223,7 +223,7 @@ static void visit(struct store_patrol *p, struct store *s)
 }
 
 /* After a start: anywhere. */
-static void begin(struct store_patrol *p)
+static void begin_round(struct store_patrol *p)
 {
     struct store *s;
 
@@ -232,7 +232,7 @@ static void begin(struct store_patrol *p)
         mf_list_push(&p->ring, mf_list_pop(&p->ring));
     p->left = p->count;
     s = head_of(p);
-    visit(p, s);
+    visit_store(p, s);
     p->number += rand_below((uint32_t)s->segs.count);
 }
 
@@ -292,7 +292,7 @@ static void read_next(struct store_patrol *p, struct store *s, struct segment *s
     loop_job_submit(p->job);
 }
 
-static void tick(void *arg)
+static void timer_fired(void *arg)
 {
     struct store_patrol *p = arg;
     struct store *s = head_of(p);
@@ -301,11 +301,11 @@ static void tick(void *arg)
     if (s == NULL || p->busy || p->period_ns <= 0)
         return;
     if (!p->begun) {
-        begin(p);
+        begin_round(p);
         s = head_of(p);
     }
     if (!p->visiting)
-        visit(p, s);
+        visit_store(p, s);
     if (s->commit.running && p->yields++ < YIELDS_MAX) {
         loop_timer_arm(p->timer, loop_mono_ns(p->loop) + YIELD_NS);
         return;
@@ -314,7 +314,7 @@ static void tick(void *arg)
     seg = s->failed == 0 ? next_segment(p, s) : NULL;
     if (seg == NULL) {
         end_visit(p);
-        arm(p);
+        arm_timer(p);
         return;
     }
     read_next(p, s, seg);
@@ -341,7 +341,7 @@ static void judge_hollows(struct store_patrol *p, struct store *s)
     p->c.hollows = 0;
 }
 
-static void saved(struct store_wait *w, int status)
+static void checkpoint_saved(struct store_wait *w, int status)
 {
     struct store *s = mf_container(w, struct store, patrolled.saved);
 
@@ -352,13 +352,13 @@ static void saved(struct store_wait *w, int status)
 
 /* The index and the blobs have the data of a damaged stretch: they are written again elsewhere.
  * Blobs from a checkpoint count for the first segment. */
-static void save(struct store *s, uint64_t number)
+static void save_damaged(struct store *s, uint64_t number)
 {
     if (blob_move(s, number) != 0 || blob_move(s, segs_first(s)->number) != 0)
         log_warn("store %s: small values in the damage could not be written again", s->name);
     if (s->patrolled.saving)
         return;
-    s->patrolled.saved.done = saved;
+    s->patrolled.saved.done = checkpoint_saved;
     s->patrolled.saving = store_checkpoint(s, &s->patrolled.saved) == 0;
 }
 
@@ -371,7 +371,7 @@ static void add_damage(struct store_patrol *p, struct store *s)
     if (p->stats.damaged == before || s->close.begun || s->failed != 0)
         return;
     damage_count(s);
-    save(s, p->c.number);
+    save_damaged(s, p->c.number);
 }
 
 static void slice_done(void *arg)
@@ -404,7 +404,7 @@ static void slice_done(void *arg)
         p->cap = 0;
     }
     store_progress(s);
-    arm(p);
+    arm_timer(p);
 }
 
 /* --- coming and going ------------------------------------------------------------------------- */
@@ -419,7 +419,7 @@ void patrol_join(struct store *s)
     s->patrolled.slices = 1;
     p->slices++;
     if (p->count++ == 0)
-        arm(p);
+        arm_timer(p);
 }
 
 void patrol_leave(struct store *s)
@@ -443,7 +443,7 @@ struct store_patrol *store_patrol_new(struct loop *l)
         return NULL;
     p->loop = l;
     mf_list_init(&p->ring);
-    p->timer = loop_timer_new(l, tick, p);
+    p->timer = loop_timer_new(l, timer_fired, p);
     p->job = loop_job_new(l, LOOP_UPKEEP, slice_work, slice_done, p);
     if (p->timer != NULL && p->job != NULL)
         return p;
@@ -470,7 +470,7 @@ void store_patrol_period(struct store_patrol *p, int64_t ns)
         return; /* a reload must not put off the next slice */
     p->period_ns = ns;
     loop_timer_stop(p->timer);
-    arm(p);
+    arm_timer(p);
 }
 
 void store_patrol_stats(const struct store_patrol *p, struct store_patrol_stats *out)

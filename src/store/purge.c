@@ -18,7 +18,7 @@
 #define SMALL 4096u /* an index with no more is freed at once */
 
 /* Messages of the open batch: they are the newest, and their places are still to be set. */
-static size_t later(const struct store *s)
+static size_t count_batched(const struct store *s)
 {
     return s->batch.open ? s->batch.msg_count : 0;
 }
@@ -26,16 +26,16 @@ static size_t later(const struct store *s)
 /* True if all messages after `last` are of the open batch. */
 static bool others_end_at(const struct store *s, uint64_t last)
 {
-    size_t n = later(s);
+    size_t n = count_batched(s);
 
     if (n == 0)
         return last >= s->log.last_seq;
     return n <= LATER && s->batch.msgs[0].seq == last + 1 && s->log.last_seq - last == n;
 }
 
-/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be removing
- * already, in a few steps. */
-static bool everything(const struct store *s, uint64_t first, uint64_t last)
+/* Do only the open batch's messages stay?  The messages before `first` may be in removal already;
+ * only a few of them are looked at. */
+static bool covers_everything(const struct store *s, uint64_t first, uint64_t last)
 {
     uint32_t id = index_next(s->ix, 0);
 
@@ -59,7 +59,7 @@ static int copy_later(const struct store *s, struct index *fresh)
     uint32_t copy;
     int rc = 0;
 
-    for (size_t i = 0; i < later(s) && rc == 0; i++) {
+    for (size_t i = 0; i < count_batched(s) && rc == 0; i++) {
         uint64_t seq = s->batch.msgs[i].seq;
         uint32_t id = index_find(s->ix, seq);
         if (id == INDEX_NONE || index_removing(s->ix, id))
@@ -74,7 +74,7 @@ static int copy_later(const struct store *s, struct index *fresh)
 
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last)
 {
-    if (s->purge.ix != NULL || index_count(s->ix) < LEAST || !everything(s, first, last))
+    if (s->purge.ix != NULL || index_count(s->ix) < LEAST || !covers_everything(s, first, last))
         return NULL;
     struct index *fresh = index_new(s->o.separator, s->now_ns);
     if (fresh != NULL && copy_later(s, fresh) != 0) {
@@ -88,7 +88,7 @@ struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last)
  * undoes its own insertion. */
 static void drop_later(struct store *s, struct totals *all)
 {
-    for (size_t i = later(s); i-- > 0;) {
+    for (size_t i = count_batched(s); i-- > 0;) {
         uint32_t id = index_find(s->ix, s->batch.msgs[i].seq);
         totals_sub(all, view_entry_totals(s, id));
         s->commit.filling.new_keys -= view_key_is_new(s, id);
@@ -114,7 +114,7 @@ void purge_begin(struct store *s, struct index *fresh, uint64_t last)
     s->view.removing = all;
     s->view.hidden = (struct totals){0};
     removing_reset(s);
-    for (size_t i = 0; i < later(s); i++)
+    for (size_t i = 0; i < count_batched(s); i++)
         view_key_shown(s, index_find(fresh, s->batch.msgs[i].seq));
     s->view.hidden_ranges.count = s->view.hidden_ranges.done = 0; /* purged with all the others */
     s->commit.filling.purge = true;

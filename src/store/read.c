@@ -30,7 +30,7 @@ struct read_job {
     int status;
 };
 
-static uint32_t epoch(struct store *s)
+static uint32_t current_epoch(struct store *s)
 {
     int64_t now = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
 
@@ -41,7 +41,7 @@ static uint32_t epoch(struct store *s)
     return s->reads.epoch;
 }
 
-static bool mapped(struct store *s, struct segment *seg)
+static bool map_segment(struct store *s, struct segment *seg)
 {
     if (seg->map == NULL && seg->file != NULL)
         seg->map = s->io->map(s->io, seg->file, seg->size);
@@ -51,7 +51,7 @@ static bool mapped(struct store *s, struct segment *seg)
 static bool in_memory(struct store *s, struct segment *seg, uint64_t offset, uint64_t len)
 {
     size_t windows = (seg->size + WINDOW - 1) / WINDOW;
-    uint32_t now = epoch(s);
+    uint32_t now = current_epoch(s);
 
     if (seg->seen == NULL)
         seg->seen = calloc(windows, sizeof *seg->seen);
@@ -108,24 +108,24 @@ static uint64_t record_len(const struct store *s, const struct index *ix, uint32
 }
 
 /* dead: also an overdue message. */
-static bool readable(const struct store *s, uint32_t id, bool dead)
+static bool is_readable(const struct store *s, uint32_t id, bool dead)
 {
     return id != INDEX_NONE && (dead ? view_present(s, id) : view_visible(s, id));
 }
 
-static int peek(struct store *s, uint64_t seq, bool dead, struct store_rec *out)
+static int peek_message(struct store *s, uint64_t seq, bool dead, struct store_rec *out)
 {
     uint32_t id = index_find(view_index(s), seq);
     struct record r;
 
-    if (!readable(s, id, dead))
+    if (!is_readable(s, id, dead))
         return MF_NOTFOUND;
     uint64_t offset = place_offset(index_place(view_index(s), id)),
              len = record_len(s, view_index(s), id);
     struct segment *seg = segs_of(s, index_place(view_index(s), id));
     if (seg == NULL || seg->missing || offset + len > seg->size)
         return MF_CORRUPT;
-    if (!mapped(s, seg) || !in_memory(s, seg, offset, len))
+    if (!map_segment(s, seg) || !in_memory(s, seg, offset, len))
         return MF_AGAIN;
     if (!record_read(seg->map + offset, seg->size - offset, seg->key, offset, &r) ||
         !is_message(&r, seq))
@@ -136,12 +136,12 @@ static int peek(struct store *s, uint64_t seq, bool dead, struct store_rec *out)
 
 int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
 {
-    return peek(s, seq, false, out);
+    return peek_message(s, seq, false, out);
 }
 
 int store_peek_overdue(struct store *s, uint64_t seq, struct store_rec *out)
 {
-    return peek(s, seq, true, out);
+    return peek_message(s, seq, true, out);
 }
 
 /* --- from disk ------------------------------------------------------------------------------ */
@@ -165,8 +165,8 @@ static void read_end(struct read_job *j, int status)
     uint32_t id = index_find(view_index(s), j->seq);
 
     segs_get(s, j->number)->readers--;
-    if (!readable(s, id, j->r->dead))
-        status = MF_NOTFOUND; /* it went meanwhile */
+    if (!is_readable(s, id, j->r->dead))
+        status = MF_NOTFOUND; /* removed meanwhile */
     else if (status == MF_CORRUPT || status == MF_IO)
         status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
     else if (status == 0)
@@ -207,7 +207,7 @@ int store_read(struct store *s, struct store_read *r)
 {
     uint32_t id = index_find(view_index(s), r->seq);
 
-    if (!readable(s, id, r->dead))
+    if (!is_readable(s, id, r->dead))
         return MF_NOTFOUND;
     struct segment *seg = segs_of(s, index_place(view_index(s), id));
     uint64_t offset = place_offset(index_place(view_index(s), id)),

@@ -121,7 +121,7 @@ static size_t slot_of(const struct removing_keys *d, uint32_t key)
     return i;
 }
 
-static bool grow(struct removing_keys *d)
+static bool grow_keys(struct removing_keys *d)
 {
     struct removing_keys n = {.cap = d->cap == 0 ? 64 : 2 * d->cap};
 
@@ -148,7 +148,7 @@ static bool grow(struct removing_keys *d)
 
 static void count_removing(struct removing_keys *d, uint32_t key)
 {
-    if (d->lost || (d->used * 4 >= d->cap * 3 && !grow(d))) {
+    if (d->lost || (d->used * 4 >= d->cap * 3 && !grow_keys(d))) {
         d->lost = true;
         return;
     }

@@ -18,8 +18,8 @@
 
 /* --- on the worker -------------------------------------------------------------------------- */
 
-static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t next_seq,
-                  const char *what)
+static void add_damage(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t next_seq,
+                       const char *what)
 {
     if (mf_array_reserve(&c->found, &c->cap, c->count + 1, sizeof *c->found) != 0) {
         c->status = MF_NOMEM;
@@ -49,14 +49,14 @@ static void check_page(struct scrubber *c, const uint8_t *base)
     int rc = segment_page_decode(base, &h);
 
     if (rc != 0)
-        found(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
+        add_damage(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
     else if (h.number != c->number) /* a copy that was written to the wrong place */
-        found(c, 0, SEGMENT_HEADER, 0, "one copy of the header is damaged");
+        add_damage(c, 0, SEGMENT_HEADER, 0, "one copy of the header is damaged");
     else if (h.damaged)
-        found(c, h.damaged_at, SEGMENT_HEADER, 0, "one copy of the header is damaged");
+        add_damage(c, h.damaged_at, SEGMENT_HEADER, 0, "one copy of the header is damaged");
 }
 
-static void walk(struct scrubber *c, const uint8_t *base)
+static void walk_records(struct scrubber *c, const uint8_t *base)
 {
     struct scan sc;
     struct record r;
@@ -71,7 +71,7 @@ static void walk(struct scrubber *c, const uint8_t *base)
     while ((got = scan_next(&sc, &r, &at, &broken)) != SCAN_END) {
         if (got == SCAN_STRETCH) {
             if (hole_end > 0)
-                found(c, hole, hole_end - hole, 0, "records are damaged");
+                add_damage(c, hole, hole_end - hole, 0, "records are damaged");
             hole = at;
             hole_end = sc.offset;
             continue;
@@ -84,7 +84,7 @@ static void walk(struct scrubber *c, const uint8_t *base)
             mf_buf_append(&c->erased, &r.seq, sizeof r.seq);
         if (r.type == RECORD_MESSAGE) {
             if (hole_end > 0)
-                found(c, hole, hole_end - hole, r.seq, "records are damaged");
+                add_damage(c, hole, hole_end - hole, r.seq, "records are damaged");
             hole_end = 0;
             c->seq = r.seq;
         }
@@ -92,11 +92,12 @@ static void walk(struct scrubber *c, const uint8_t *base)
             break;
     }
     if (hole_end > 0)
-        found(c, hole, hole_end - hole, 0, "records are damaged");
+        add_damage(c, hole, hole_end - hole, 0, "records are damaged");
     c->chain = sc.chain;
     c->chain_known = sc.chain_known;
     if (got == SCAN_END && at < c->limit)
-        found(c, at, c->limit - at, 0, c->last ? "records are damaged" : "the seal is missing");
+        add_damage(c, at, c->limit - at, 0,
+                   c->last ? "records are damaged" : "the seal is missing");
 }
 
 bool scrub_page_ok(struct scrubber *c, const uint8_t *page)
@@ -135,7 +136,7 @@ void scrub_whole(struct scrubber *c,
     if (c->status == 0) {
         c->chain_known = false; /* it is that of the slice, not of the beginning */
         check_page(c, copy);
-        walk(c, copy);
+        walk_records(c, copy);
     }
     free(copy);
 }
@@ -150,7 +151,7 @@ static void scrub_work(void *arg)
     if (c->last && c->limit == SEGMENT_PAGE)
         return; /* nothing is in it yet; it may not even be made */
     if (c->limit < SEGMENT_PAGE) {
-        found(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
+        add_damage(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
         c->chain_known = false;
         c->unread = true;
         return;
@@ -168,7 +169,7 @@ static void scrub_work(void *arg)
             return;
         }
         if (rc != 0) {
-            found(c, 0, c->size, 0, "the file cannot be read");
+            add_damage(c, 0, c->size, 0, "the file cannot be read");
             c->chain_known = false;
             c->unread = true;
             free(copy);
@@ -176,7 +177,7 @@ static void scrub_work(void *arg)
         }
     }
     check_page(c, copy != NULL ? copy : c->map);
-    walk(c, copy != NULL ? copy : c->map);
+    walk_records(c, copy != NULL ? copy : c->map);
     free(copy);
 }
 
@@ -216,7 +217,7 @@ static bool is_among(const struct mf_buf *sorted, uint64_t seq)
     return n > 0 && bsearch(&seq, sorted->ptr, n, sizeof seq, by_number) != NULL;
 }
 
-static void sort(struct mf_buf *b)
+static void sort_numbers(struct mf_buf *b)
 {
     if (b->len > sizeof(uint64_t))
         qsort(b->ptr, b->len / sizeof(uint64_t), sizeof(uint64_t), by_number);
@@ -229,8 +230,8 @@ static void report_hollows(struct store *s)
     struct scrubber *c = &s->scrub;
 
     c->unread |= mf_buf_failed(&c->erased) || mf_buf_failed(&c->meanwhile);
-    sort(&c->erased);
-    sort(&c->meanwhile);
+    sort_numbers(&c->erased);
+    sort_numbers(&c->meanwhile);
     for (size_t i = 0; i < c->hollows; i++) {
         const struct hollow *h = &c->hollow[i];
         struct store_damage d = {.offset = h->offset,

@@ -274,7 +274,7 @@ static void options_fill(struct store_opts *o, uint64_t largest)
     o->separator = o->separator == 0 ? '.' : o->separator;
 }
 
-static void detach(struct store *s)
+static void detach_store(struct store *s)
 {
     patrol_leave(s);
     loop_defer_cancel(s->loop, &s->damage.census);
@@ -308,7 +308,7 @@ static void store_free(struct store *s)
     blob_fini(s);
     erase_fini(s);
     if (s->loop != NULL)
-        detach(s);
+        detach_store(s);
     segs_fini(s);
     purge_fini(s);
     index_free(s->ix);
@@ -383,7 +383,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
         s->sync.timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
         clean_init(s) != 0 || checkpoint_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
         purge_init(s) != 0) {
-        detach(s);
+        detach_store(s);
         s->loop = NULL; /* as before the call: its close has nothing to wait for */
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
     }

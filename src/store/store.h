@@ -251,9 +251,9 @@ bool store_newest_upto(const struct store *s, uint64_t seq, uint64_t last, uint6
  * next call.  O(1). */
 struct mf_slice store_key_at(const struct store *s, uint64_t seq);
 /* gone() is called once for each message when no reader can see it any more: when store_expire()
- * takes it, or when its removal is committed.  The key is valid in the call, which must not
- * write.  A purge of many messages is one call: first < last and no key.  NULL: no callback, at
- * no cost. */
+ * removes it, or when its removal is committed.  The key is valid in the call, which must not
+ * write.  A purge of many messages is one call: first < last and no key.  NULL: no callback, at no
+ * cost. */
 void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
                  void *arg);

@@ -61,21 +61,22 @@ static struct tally *tally_add(struct store *s, struct mf_slice pattern, uint64_
     return t;
 }
 
-static bool arrived(const struct tally *t)
+static bool has_arrived(const struct tally *t)
 {
     return t->first == t->to_first && t->last == t->to_last;
 }
 
 /* --- moving ----------------------------------------------------------------------------------- */
 
-static uint64_t counts(const struct index *ix, uint32_t id, const struct tally *t)
+static uint64_t counts_message(const struct index *ix, uint32_t id, const struct tally *t)
 {
     return !index_hidden(ix, id) && keys_matches(index_keys(ix), index_key(ix, id), t->pattern);
 }
 
 /* The sequence of the next message from `seq` up to `last`, or of the one before it from `seq` down
  * to `last`; 0: none. */
-static uint64_t step(const struct index *ix, uint64_t seq, uint64_t last, bool up, uint32_t *id)
+static uint64_t step_message(const struct index *ix, uint64_t seq, uint64_t last, bool up,
+                             uint32_t *id)
 {
     *id = up ? index_next(ix, seq) : index_prev(ix, seq);
     if (*id == INDEX_NONE)
@@ -92,10 +93,10 @@ static bool move_first(const struct index *ix, struct tally *t)
 
     if (t->first == t->to_first)
         return false;
-    uint64_t seq = up ? step(ix, t->first, t->to_first - 1, true, &id)
-                      : step(ix, t->first - 1, t->to_first, false, &id);
+    uint64_t seq = up ? step_message(ix, t->first, t->to_first - 1, true, &id)
+                      : step_message(ix, t->first - 1, t->to_first, false, &id);
     if (seq != 0)
-        t->n = up ? t->n - counts(ix, id, t) : t->n + counts(ix, id, t);
+        t->n = up ? t->n - counts_message(ix, id, t) : t->n + counts_message(ix, id, t);
     t->first = seq == 0 ? t->to_first : up ? seq + 1 : seq;
     return true;
 }
@@ -107,10 +108,10 @@ static bool move_last(const struct index *ix, struct tally *t)
 
     if (t->last == t->to_last)
         return false;
-    uint64_t seq = up ? step(ix, t->last + 1, t->to_last, true, &id)
-                      : step(ix, t->last, t->to_last + 1, false, &id);
+    uint64_t seq = up ? step_message(ix, t->last + 1, t->to_last, true, &id)
+                      : step_message(ix, t->last, t->to_last + 1, false, &id);
     if (seq != 0)
-        t->n = up ? t->n + counts(ix, id, t) : t->n - counts(ix, id, t);
+        t->n = up ? t->n + counts_message(ix, id, t) : t->n - counts_message(ix, id, t);
     t->last = seq == 0 ? t->to_last : up ? seq : seq - 1;
     return true;
 }
@@ -128,17 +129,17 @@ static void tally_move(struct store *s, struct tally *t)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static uint64_t apart(uint64_t a, uint64_t b)
+static uint64_t gap_between(uint64_t a, uint64_t b)
 {
     return a < b ? b - a : a - b;
 }
 
 /* About how many messages lie between; UINT64_MAX: the two ranges do not touch. */
-static uint64_t distance(const struct tally *t, uint64_t first, uint64_t last)
+static uint64_t distance_to(const struct tally *t, uint64_t first, uint64_t last)
 {
     if (t->first > last + 1 || first > t->last + 1)
         return UINT64_MAX;
-    return apart(t->first, first) + apart(t->last, last);
+    return gap_between(t->first, first) + gap_between(t->last, last);
 }
 
 /* The one that is on its way there, else the nearest; *far: about how many messages away. */
@@ -154,7 +155,7 @@ static struct tally *tally_nearest(struct store *s, struct mf_slice pattern, uin
         struct tally *t = mf_container(pos, struct tally, link);
         if (!mf_eq(t->pattern, pattern))
             continue;
-        uint64_t d = distance(t, first, last);
+        uint64_t d = distance_to(t, first, last);
         if (t->to_first == first && t->to_last == last) {
             *far = 0;
             return t;
@@ -167,8 +168,8 @@ static struct tally *tally_nearest(struct store *s, struct mf_slice pattern, uin
     return best;
 }
 
-/* One to move there.  Whoever asked for the nearest may ask for it again, so a copy goes where it
- * is far.  NULL: counted at once, or (*rc) no memory. */
+/* One to move there.  The nearest tally may be asked for again, so a copy moves where the way is
+ * long.  NULL: counted at once, or (*rc) no memory. */
 static struct tally *tally_take(struct store *s, struct mf_slice pattern, uint64_t first,
                                 uint64_t last, uint64_t *out, int *rc)
 {
@@ -176,7 +177,7 @@ static struct tally *tally_take(struct store *s, struct mf_slice pattern, uint64
     struct tally *t = tally_nearest(s, pattern, first, last, &far);
 
     *rc = 0;
-    if (t != NULL && (far == 0 || (far <= STEPS / 2 && arrived(t))))
+    if (t != NULL && (far == 0 || (far <= STEPS / 2 && has_arrived(t))))
         return t;
     switch (count_briefly(s, pattern, first, last, out)) {
     case COUNT_CHEAP:
@@ -211,7 +212,7 @@ int store_tally(struct store *s, struct mf_slice pattern, uint64_t first, uint64
     mf_list_push(&s->tally.list, &t->link);
     tally_move(s, t);
     *out = t->n;
-    return arrived(t) ? 0 : MF_AGAIN;
+    return has_arrived(t) ? 0 : MF_AGAIN;
 }
 
 void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t seq)
@@ -224,7 +225,7 @@ void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, 
     mf_list_each(pos, &s->tally.list)
     {
         t = mf_container(pos, struct tally, link);
-        if (t->first == first && arrived(t) && mf_eq(t->pattern, pattern))
+        if (t->first == first && has_arrived(t) && mf_eq(t->pattern, pattern))
             break;
         t = NULL;
     }

@@ -27,7 +27,7 @@
 #define COUNTERS   7
 #define FIXED      (76 + 8 * (COUNTERS + POLICY_BYS))
 #define FILTER_MAX 255
-#define TELL_NS    (10 * CLOCK_S)
+#define REPORT_NS  (10 * CLOCK_S)
 #define SLICES_S   20u /* slices in a second, where the rate allows less than whole ones */
 
 struct backfill {
@@ -35,7 +35,7 @@ struct backfill {
     struct backfill_status st;
     char filter[FILTER_MAX + 1];
     char error[160];
-    int64_t told_ns; /* when its progress was told of */
+    int64_t reported_ns; /* when its progress was last reported */
 };
 
 static struct backfill *job_of(struct stream_job *w)
@@ -53,7 +53,7 @@ static uint64_t *counters_of(struct backfill_status *st, size_t i)
     return i < COUNTERS ? own[i] : &st->decided[i - COUNTERS];
 }
 
-static int save(struct stream *s, struct backfill *b, struct store_wait *wait)
+static int save_state(struct stream *s, struct backfill *b, struct store_wait *wait)
 {
     uint8_t bytes[FIXED + FILTER_MAX] = {VERSION};
     struct backfill_status *st = &b->st;
@@ -87,7 +87,7 @@ static void explain_failure(struct backfill *b)
     b->st.error = b->error;
 }
 
-static bool load(struct backfill *b, struct mf_slice bytes)
+static bool load_state(struct backfill *b, struct mf_slice bytes)
 {
     const uint8_t *p = bytes.ptr;
     struct backfill_status *st = &b->st;
@@ -167,7 +167,7 @@ static bool wanted_end(struct backfill *b, const struct store_rec *r, struct pol
     return is_changed(r, d, *deadline_ns);
 }
 
-static int fail(struct backfill *b)
+static int fail_job(struct backfill *b)
 {
     b->st.state = BACKFILL_FAILED;
     explain_failure(b);
@@ -196,7 +196,7 @@ static int write_end(struct backfill *b, const struct store_rec *r, int64_t dead
     return rc;
 }
 
-static int change(struct backfill *b, const struct store_rec *r, bool *wrote)
+static int change_message(struct backfill *b, const struct store_rec *r, bool *wrote)
 {
     struct backfill_status *st = &b->st;
     struct policy_decision d;
@@ -211,10 +211,10 @@ static int change(struct backfill *b, const struct store_rec *r, bool *wrote)
     infinite = deadline_ns == 0 && d.ttl == TTL_NEVER;
     ends = deadline_ns != 0 && deadline_ns <= now_ns;
     if (ends && !st->opts.dry_run && st->expire_now >= st->opts.expire_now)
-        return fail(b);
+        return fail_job(b);
     rc = write_end(b, r, deadline_ns, infinite ? STORE_INFINITE : 0, wrote);
     if (rc == MF_NOTFOUND)
-        return 0; /* it went meanwhile */
+        return 0; /* removed meanwhile */
     if (rc != 0)
         return rc;
     st->expire_now += ends;
@@ -264,7 +264,7 @@ void backfill_try(struct stream *s, struct backfill_trial *t, const struct strea
     struct policy_decision now, written;
 
     if (!store_life(s->store, m->seq, &r.deadline_ns, &r.flags))
-        return;            /* it went a moment ago */
+        return;            /* removed a moment ago */
     r.flags &= STORE_BITS; /* the payload is not compressed here */
     t->seen++;
     lifetime_stored_decide(s, t->policy, &r, r.ts_ns, &written);
@@ -285,7 +285,7 @@ void backfill_try(struct stream *s, struct backfill_trial *t, const struct strea
 
 static void report_progress(struct backfill *b, struct stream *s)
 {
-    b->told_ns = stream_now(s);
+    b->reported_ns = stream_now(s);
     summary_count_change(s, STREAM_TTL_BACKFILL);
 }
 
@@ -301,9 +301,9 @@ static int backfill_visit(struct stream_job *w, const struct store_rec *r, bool 
     else if ((r->flags & STORE_PINNED) != 0)
         b->st.pinned++;
     else
-        rc = change(b, r, wrote);
+        rc = change_message(b, r, wrote);
     b->st.seen += rc == 0;
-    if (stream_now(w->s) - b->told_ns >= TELL_NS)
+    if (stream_now(w->s) - b->reported_ns >= REPORT_NS)
         report_progress(b, w->s);
     return rc;
 }
@@ -312,7 +312,7 @@ static int backfill_visit(struct stream_job *w, const struct store_rec *r, bool 
 
 static int backfill_note(struct stream_job *w)
 {
-    return save(w->s, job_of(w), NULL);
+    return save_state(w->s, job_of(w), NULL);
 }
 
 static int backfill_finish(struct stream_job *w)
@@ -321,7 +321,7 @@ static int backfill_finish(struct stream_job *w)
     int rc = 0;
 
     b->st.state = BACKFILL_DONE;
-    if (!b->st.opts.dry_run && (rc = save(w->s, b, NULL)) != 0)
+    if (!b->st.opts.dry_run && (rc = save_state(w->s, b, NULL)) != 0)
         b->st.state = BACKFILL_RUNNING;
     else
         summary_count_change(w->s, STREAM_TTL_BACKFILL);
@@ -370,7 +370,7 @@ static bool is_under_way(const struct stream *s)
            (s->backfill->st.state == BACKFILL_RUNNING || s->backfill->st.state == BACKFILL_PAUSED);
 }
 
-static void begin(struct backfill *b, struct stream *s, const struct backfill_opts *o)
+static void begin_job(struct backfill *b, struct stream *s, const struct backfill_opts *o)
 {
     uint64_t msgs, bytes;
     char id[RAND_NUID + 1];
@@ -407,8 +407,8 @@ int backfill_start(struct stream *s, const struct backfill_opts *o, struct strea
         return MF_EXISTS;
     if ((b = job_new(s)) == NULL)
         return MF_NOMEM;
-    begin(b, s, o);
-    rc = o->dry_run ? 0 : save(s, b, NULL);
+    begin_job(b, s, o);
+    rc = o->dry_run ? 0 : save_state(s, b, NULL);
     if (rc == 0)
         rc = answer_later(s, op);
     if (rc != 0) {
@@ -432,7 +432,7 @@ int backfill_set_state(struct stream *s, enum backfill_state state, struct strea
         return MF_NOTFOUND;
     before = b->st.state;
     b->st.state = state;
-    rc = b->st.opts.dry_run ? 0 : save(s, b, NULL);
+    rc = b->st.opts.dry_run ? 0 : save_state(s, b, NULL);
     if (rc == 0)
         rc = answer_later(s, op);
     if (rc != 0) {
@@ -456,7 +456,7 @@ int backfill_resume(struct stream *s)
         return 0;
     if ((b = job_new(s)) == NULL)
         return MF_NOMEM;
-    if (!load(b, bytes)) {
+    if (!load_state(b, bytes)) {
         stream_job_stop(&b->job);
         return 0;
     }

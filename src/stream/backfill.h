@@ -46,14 +46,14 @@ const struct backfill_status *backfill_status(const struct stream *s);
  * MF_EXISTS: one is running or paused.  MF_NOMEM.  Then op is not called. */
 MF_MUSTCHECK int backfill_start(struct stream *s, const struct backfill_opts *o,
                                 struct stream_op *op);
-/* The job pauses, goes on, or ends; op as above.  What was done stays.  MF_NOTFOUND: no job is
- * running or paused. */
+/* The job pauses, continues, or ends; op as above.  Deadlines that it has changed stay changed.
+ * MF_NOTFOUND: no job is running or paused. */
 MF_MUSTCHECK int backfill_set_state(struct stream *s, enum backfill_state state,
                                     struct stream_op *op);
 
 /* --- another policy, tried out ---------------------------------------------------------------- */
 
-/* What a run over all messages would do by another policy, once from now on and once from the time
+/* The effect of a run over all messages by another policy, once from now on and once from the time
  * of each message; and the lifetimes that messages since recent_ns would have been stored with. */
 struct backfill_counts {
     uint64_t set, infinite, unchanged, expire_now;

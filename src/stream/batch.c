@@ -62,7 +62,7 @@ static void member_free(struct member *m)
     free(m);
 }
 
-static struct mf_slice keep(uint8_t **at, struct mf_slice from)
+static struct mf_slice keep_slice(uint8_t **at, struct mf_slice from)
 {
     struct mf_slice to = mf_slice(*at, from.len);
 
@@ -87,9 +87,9 @@ static struct member *member_new(const struct intake *in)
                             : calloc(1, sizeof *m + in->subject.len + h.len + in->payload.len);
     if (m != NULL) {
         uint8_t *at = m->bytes;
-        m->in.subject = keep(&at, in->subject);
-        m->in.hdr = keep(&at, h);
-        m->in.payload = keep(&at, in->payload);
+        m->in.subject = keep_slice(&at, in->subject);
+        m->in.hdr = keep_slice(&at, h);
+        m->in.payload = keep_slice(&at, in->payload);
         intake_read(m->in.hdr, &m->in.h);
         m->item.in = &m->in;
     }
@@ -112,7 +112,7 @@ static int member_own(struct mf_buf *own, struct mf_slice *s, const uint8_t *bef
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-static void arm(struct stream *s)
+static void arm_timer(struct stream *s)
 {
     struct batches *bs = s->batches;
     struct mf_list *l = mf_list_first(&bs->used);
@@ -138,7 +138,7 @@ static void batch_drop(struct stream *s, struct batch *b)
     free(b);
 }
 
-static void abandon(struct stream *s, struct batch *b, const char *reason)
+static void abandon_batch(struct stream *s, struct batch *b, const char *reason)
 {
     char id[BATCH_ID_MAX];
     size_t n = b->id_len;
@@ -156,10 +156,10 @@ void batch_drop_silent(struct stream *s)
         struct batch *b = mf_container(mf_list_first(&s->batches->used), struct batch, used);
         if (b->deadline_ns > now)
             break;
-        abandon(s, b, "timeout");
+        abandon_batch(s, b, "timeout");
     }
     if (s->batches != NULL)
-        arm(s);
+        arm_timer(s);
 }
 
 static void timer_fired(void *arg)
@@ -181,7 +181,7 @@ void batch_drop_all(struct stream *s)
     s->batches = NULL;
 }
 
-static struct batches *batches(struct stream *s)
+static struct batches *get_batches(struct stream *s)
 {
     struct batches *bs = s->batches;
 
@@ -211,7 +211,7 @@ static struct batch *batch_find(struct stream *s, struct mf_slice id)
 
 static struct batch *batch_new(struct stream *s, struct mf_slice id)
 {
-    struct batches *bs = batches(s);
+    struct batches *bs = get_batches(s);
     struct batch *b = bs == NULL ? NULL : calloc(1, sizeof *b);
 
     if (b == NULL || table_add(&bs->table, &b->node, hash_slice(id)) != 0) {
@@ -233,7 +233,7 @@ static void batch_touch(struct stream *s, struct batch *b)
     b->deadline_ns = stream_now(s) + timeout;
     mf_list_del(&b->used);
     mf_list_push(&s->batches->used, &b->used);
-    arm(s);
+    arm_timer(s);
 }
 
 /* --- commit ----------------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ static int check_member(struct stream *s, struct batch_plan *plan, struct member
         (rc = counter_apply(s, &m->in, &val, e)) != 0)
         return rc;
     stream_clamp_ttl(s, &m->in);
-    /* What was rewritten goes with the next one. */
+    /* The next message reuses the buffers of rewritten parts: copy them. */
     bool rewritten = m->in.hdr.ptr != hdr;
     if (member_own(&m->hdr, &m->in.hdr, hdr) != 0 ||
         member_own(&m->payload, &m->in.payload, payload) != 0) {
@@ -298,8 +298,8 @@ static int mark_last(struct stream *s, struct batch *b, struct js_error *e)
     return 0;
 }
 
-/* As if they had come one by one: what a later one replaces does not make an earlier one push out
- * more than it has to. */
+/* As if they had been published one by one: a message that a later one replaces does not make an
+ * earlier one push out more than it has to. */
 static void push_out_in_turn(struct stream *s, struct batch *b)
 {
     struct mf_list *l;
@@ -320,8 +320,9 @@ static void push_out_in_turn(struct stream *s, struct batch *b)
     }
 }
 
-/* In the open batch of the store.  What goes because of them goes when all are in.  On failure what
- * went in is taken out again in that same batch: nobody ever sees it, its sequences are used up. */
+/* In the open batch of the store.  Limits remove older messages when all members are appended.  On
+ * failure the appended members are removed in that same batch: no reader ever sees them, and their
+ * sequences are used up. */
 static int store_all(struct stream *s, struct batch *b, struct js_error *e)
 {
     uint64_t msgs, bytes, before, published = s->stats.published;
@@ -372,8 +373,8 @@ static void settle_counters(struct stream *s, struct batch *b, bool stored)
     }
 }
 
-static int commit(struct stream *s, struct stream_publish *p, struct batch *b, bool eob,
-                  struct js_error *e)
+static int commit_batch(struct stream *s, struct stream_publish *p, struct batch *b, bool eob,
+                        struct js_error *e)
 {
     uint64_t msgs, bytes, last, count = b->last - (eob ? 1 : 0);
     int rc;
@@ -411,12 +412,12 @@ end:
 
 /* --- coming in -------------------------------------------------------------------------------- */
 
-static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+static void refuse_publish(struct stream *s, struct stream_publish *p, const struct js_error *e)
 {
     stream_answer(s, p, &(struct stream_ack){.error = e});
 }
 
-static uint32_t limit(uint32_t configured, uint32_t standard)
+static uint32_t limit_or_default(uint32_t configured, uint32_t standard)
 {
     return configured > 0 ? configured : standard;
 }
@@ -425,7 +426,8 @@ static int too_large(struct stream *s, struct js_error *e)
 {
     char text[24];
 
-    text[proto_put_u64((uint8_t *)text, limit(s->host->batch_max_msgs, MAX_MSGS))] = '\0';
+    text[proto_put_u64((uint8_t *)text, limit_or_default(s->host->batch_max_msgs, MAX_MSGS))] =
+        '\0';
     return js_error_set(e, JS_ATOMIC_PUBLISH_TOO_LARGE_BATCH, text);
 }
 
@@ -458,19 +460,19 @@ static int batch_of(struct stream *s, const struct intake *in, const struct step
     if ((*out = batch_find(s, in->h.batch_id)) != NULL)
         return 0;
     if (st->seq != 1)
-        return st->size > limit(h->batch_max_msgs, MAX_MSGS)
+        return st->size > limit_or_default(h->batch_max_msgs, MAX_MSGS)
                    ? too_large(s, e)
                    : js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     if ((s->batches != NULL &&
-         s->batches->table.count >= limit(h->batch_max_per_stream, MAX_PER_STREAM)) ||
-        *h->batches >= limit(h->batch_max_total, MAX_TOTAL))
+         s->batches->table.count >= limit_or_default(h->batch_max_per_stream, MAX_PER_STREAM)) ||
+        *h->batches >= limit_or_default(h->batch_max_total, MAX_TOTAL))
         return js_error_set(e, JS_ATOMIC_PUBLISH_TOO_MANY_INFLIGHT);
     if ((*out = batch_new(s, in->h.batch_id)) == NULL)
         return js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     return 0;
 }
 
-/* What ends the batch before the message is even taken; b is gone then. */
+/* Errors that end the batch before the message is staged; b is freed then. */
 static int refuse_step(struct stream *s, struct batch *b, const struct intake *in,
                        const struct step *st, struct js_error *e)
 {
@@ -479,29 +481,30 @@ static int refuse_step(struct stream *s, struct batch *b, const struct intake *i
         return js_error_set(e, JS_ATOMIC_PUBLISH_INVALID_BATCH_COMMIT);
     }
     if (batch_level_too_high(in)) {
-        abandon(s, b, "unsupported");
+        abandon_batch(s, b, "unsupported");
         return js_error_set(e, JS_REQUIRED_API_LEVEL);
     }
     if (b->last + 1 != st->seq || (st->seq == 1 && st->eob)) {
-        abandon(s, b, "incomplete");
+        abandon_batch(s, b, "incomplete");
         return js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     }
     size_t size = in->subject.len + in->hdr.len + in->payload.len + ITEM_OVERHEAD;
-    if (st->size > limit(s->host->batch_max_msgs, MAX_MSGS) || b->size + size > MAX_BYTES ||
-        s->batches->size + size > STREAM_BYTES) {
-        abandon(s, b, "large");
+    if (st->size > limit_or_default(s->host->batch_max_msgs, MAX_MSGS) ||
+        b->size + size > MAX_BYTES || s->batches->size + size > STREAM_BYTES) {
+        abandon_batch(s, b, "large");
         return too_large(s, e);
     }
     return 0;
 }
 
-static int stage(struct stream *s, struct batch *b, const struct intake *in, struct js_error *e)
+static int stage_message(struct stream *s, struct batch *b, const struct intake *in,
+                         struct js_error *e)
 {
     struct member *m = member_new(in);
     size_t size = in->subject.len + in->hdr.len + in->payload.len + ITEM_OVERHEAD;
 
     if (m == NULL) {
-        abandon(s, b, "incomplete");
+        abandon_batch(s, b, "incomplete");
         return js_error_set(e, JS_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     }
     mf_list_push(&b->members, &m->link);
@@ -511,7 +514,7 @@ static int stage(struct stream *s, struct batch *b, const struct intake *in, str
 }
 
 /* A commit may have to wait until the values of its counters are known.  Nothing has changed then:
- * the same message comes again. */
+ * the same message is published again. */
 static bool wait_for_counters(struct stream *s, struct stream_publish *p, struct batch *b)
 {
     struct mf_list *l;
@@ -536,7 +539,7 @@ bool batch_claim(struct stream *s, struct stream_publish *p, struct intake *in)
         return false;
     if (batch_check_early(s, in, &e) != 0 || step_read(s, in, &st, &e) != 0 ||
         batch_of(s, in, &st, &b, &e) != 0 || refuse_step(s, b, in, &st, &e) != 0) {
-        refuse(s, p, &e);
+        refuse_publish(s, p, &e);
         return true;
     }
     if (st.commit && wait_for_counters(s, p, b)) {
@@ -544,8 +547,8 @@ bool batch_claim(struct stream *s, struct stream_publish *p, struct intake *in)
         return true;
     }
     b->last = st.seq;
-    if (!st.eob && stage(s, b, in, &e) != 0) {
-        refuse(s, p, &e);
+    if (!st.eob && stage_message(s, b, in, &e) != 0) {
+        refuse_publish(s, p, &e);
         return true;
     }
     if (!st.commit) {
@@ -553,9 +556,9 @@ bool batch_claim(struct stream *s, struct stream_publish *p, struct intake *in)
         stream_answer(s, p, &(struct stream_ack){.empty = true});
         return true;
     }
-    int rc = commit(s, p, b, st.eob, &e);
+    int rc = commit_batch(s, p, b, st.eob, &e);
     batch_drop(s, b);
     if (rc != 0)
-        refuse(s, p, &e);
+        refuse_publish(s, p, &e);
     return true;
 }

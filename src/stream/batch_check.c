@@ -166,7 +166,7 @@ static int plan_add(struct stream *s, struct batch_plan *plan, struct batch_item
     return 0;
 }
 
-static bool crowded(const struct stream *s, const struct batch_plan *plan, const char **what)
+static bool exceeds_limits(const struct stream *s, const struct batch_plan *plan, const char **what)
 {
     uint64_t msgs, bytes;
 
@@ -189,9 +189,9 @@ static int check_room(struct stream *s, const struct batch_plan *plan,
 
     if (s->cfg.discard != DISCARD_NEW)
         return 0;
-    if (crowded(s, plan, &what)) {
-        (void)expire_settle_all(s, SIZE_MAX); /* what is dead takes no room */
-        if (crowded(s, plan, &what))
+    if (exceeds_limits(s, plan, &what)) {
+        (void)expire_settle_all(s, SIZE_MAX); /* expired messages use no room */
+        if (exceeds_limits(s, plan, &what))
             return js_error_set_text(e, JS_STREAM_STORE_FAILED, "%s", what);
     }
     if (!s->cfg.discard_new_per_subject || s->cfg.max_msgs_per_subject <= 0 ||

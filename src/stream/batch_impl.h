@@ -19,8 +19,8 @@ struct batch_item {
     struct batch_item *of_first; /* the first one of its subject; NULL: in no plan yet */
 };
 
-/* What the batch will have done by the message that is checked now: the checks see the stream as it
- * was before the batch, and this. */
+/* The effect of the earlier messages of the batch on the message that is checked now: the checks
+ * see the stream as it was before the batch, and this plan. */
 struct batch_plan {
     struct table ids, subjects; /* batch_item */
     uint64_t count, bytes;

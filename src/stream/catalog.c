@@ -55,11 +55,11 @@ struct entry *entry_add(struct catalog *c, struct mf_slice name)
 
 void entry_told(struct entry *e)
 {
-    struct mf_list told, *n;
+    struct mf_list waits, *n;
 
-    mf_list_init(&told);
-    mf_list_move(&told, &e->waits);
-    while ((n = mf_list_pop(&told)) != NULL) {
+    mf_list_init(&waits);
+    mf_list_move(&waits, &e->waits);
+    while ((n = mf_list_pop(&waits)) != NULL) {
         struct catalog_wait *w = mf_container(n, struct catalog_wait, node);
         w->done(w);
     }
@@ -358,8 +358,8 @@ static void store_gone(void *arg)
 
 static void close_ready(struct catalog *c)
 {
-    /* Closing one may end others' waiting, but never changes the list: nobody is served any more.
-     */
+    /* Closing one may end others' waiting, but never changes the list: no request is served any
+     * more. */
     for (size_t i = 0; i < c->count; i++) {
         struct entry *e = c->at[i];
         if (e->state == ENTRY_OFFLINE && e->store != NULL) {

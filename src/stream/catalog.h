@@ -22,8 +22,8 @@ struct catalog_codec {
     int (*decode)(struct mf_slice text, struct stream_config *c, struct mf_error *e);
 };
 
-/* The directory of all streams of a server.  It belongs to one process at a time, takes one
- * descriptor and its lock another. */
+/* The directory of all streams of a server.  It belongs to one process at a time.  It uses one
+ * descriptor, and its lock another. */
 struct store_folder;
 /* <store_dir>/jetstream, made if it is missing, and locked.  Refused without a change: a directory
  * that is not ours or that others may write, one that holds streams of nats-server, one that
@@ -42,7 +42,7 @@ struct catalog_opts {
     struct catalog_codec codec;
     const struct stream_host *host;
     int64_t sync_interval_ns; /* 0: every batch is synced */
-    /* Streams that come (after a start, too) and go, and those whose configuration changed:
+    /* Streams that were made (or opened at a start), deleted, or changed in their configuration:
      * subscribe their subjects. */
     void (*added)(void *arg, struct stream *s);
     void (*changed)(void *arg, struct stream *s);
@@ -73,9 +73,9 @@ void catalog_each(struct catalog *c, struct mf_slice subject,
                   void (*visit)(void *arg, struct stream *s), void *arg);
 /* Does the stream have a subject that overlaps?  O(its subjects). */
 bool catalog_touches(const struct stream *s, struct mf_slice subject);
-/* All names in slices: places count from 0 in the order of names, and change when streams come and
- * go.  behind: the place of the first name that is greater (empty: 0); O(log streams).  at: false:
- * there are not that many.  stream and reason NULL: it is being made or deleted. */
+/* All names in slices: places count from 0 in the order of names, and change when streams are made
+ * and deleted.  behind: the place of the first name that is greater (empty: 0); O(log streams).
+ * at: false: there are not that many.  stream and reason NULL: it is being made or deleted. */
 struct catalog_item {
     const char *name;
     struct stream *stream;
@@ -99,7 +99,7 @@ void catalog_reserved(struct catalog *c, struct stream_usage *out);
 struct catalog_op {
     /* Once, later.  s is NULL after a failure and after a delete. */
     void (*done)(struct catalog_op *op, struct stream *s, const struct js_error *e);
-    /* Delete only; may be NULL: the stream is gone from the disk for good and is closed next. */
+    /* Delete only; may be NULL: the stream is deleted on disk and is closed next. */
     void (*gone)(struct catalog_op *op, struct stream *s);
     struct mf_list node;
 };

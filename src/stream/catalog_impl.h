@@ -33,7 +33,7 @@ struct entry {
     struct stream_config cfg; /* MAKING */
     struct claims claims;     /* MAKING, READY */
     struct claims wanted;     /* while it is changed: those of the new configuration */
-    char **wanted_subjects;   /* its list, to tell whether the stream has taken it over */
+    char **wanted_subjects;   /* its list: shows whether the stream has adopted it */
     int64_t created_ns;
     char *reason;         /* OFFLINE */
     struct mf_list waits; /* catalog_wait.node */
@@ -70,7 +70,7 @@ struct catalog {
     void *closed_arg;
 };
 
-/* A stream whose delete has begun is not found, though it may come back. */
+/* A stream whose delete has begun is not found; it is found again if the delete fails. */
 static inline bool entry_found(const struct entry *e)
 {
     return e->state == ENTRY_READY && !e->leaving;
@@ -78,8 +78,8 @@ static inline bool entry_found(const struct entry *e)
 struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *at);
 /* A new one in its place; NULL: no memory. */
 struct entry *entry_add(struct catalog *c, struct mf_slice name);
-void entry_drop(struct entry *e); /* out of the list, freed; whoever waits for the name is told */
-void entry_told(struct entry *e); /* no longer under way: whoever waits for the name is told */
+void entry_drop(struct entry *e); /* out of the list, freed; waiters for the name are notified */
+void entry_told(struct entry *e); /* no longer under way: waiters for the name are notified */
 /* The streams' folder, borrowed; on any thread.  MF_NOTFOUND (without make): it is not there. */
 MF_MUSTCHECK int catalog_folder(struct catalog *c, bool make, struct store_folder **out,
                                 struct mf_error *e);

@@ -2,13 +2,13 @@
  *
  * Making: the name is taken; a worker makes the folder and opens a store in it; back on the loop
  * the configuration is written as the store's first batch; when that is on disk the stream is
- * ready. Failure: the folder goes again, the name is free. A draft is ready before its folder has
+ * ready.  Failure: the folder is removed, the name is free.  A draft is ready before its folder has
  * its name; catalog_finish() writes the configuration first and names the folder after that.
  *
- * Deleting: the stream is not found any more, and a worker renames the folder away.  Failure: it
- * is found again, and nothing has changed.  Else it is gone, whatever happens: subjects and readers
- * are let go, the store closes, and a worker removes its files; files it cannot remove are removed
- * at the next start. */
+ * Deleting: the stream is not found any more, and a worker renames the folder away.  Failure: it is
+ * found again, and nothing has changed.  Otherwise the delete is final: subjects and readers are
+ * released, the store closes, and a worker removes its files; files it cannot remove are removed at
+ * the next start. */
 #include "stream/catalog_impl.h"
 
 #include "base/le.h"
@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static void finish(struct entry *e, struct stream *s, const struct js_error *err)
+static void finish_op(struct entry *e, struct stream *s, const struct js_error *err)
 {
     struct catalog_op *op = e->op;
 
@@ -75,7 +75,7 @@ static void make_undone(void *arg)
     struct js_error err;
 
     js_error_set_text(&err, JS_STREAM_CREATE, "%s", e->reason != NULL ? e->reason : "failed");
-    finish(e, NULL, &err);
+    finish_op(e, NULL, &err);
     entry_drop(e);
     catalog_check_closed(c);
 }
@@ -118,7 +118,7 @@ static void make_named(void *arg)
     e->state = ENTRY_READY;
     c->ready++;
     c->o.added(c->o.arg, s);
-    finish(e, s, NULL);
+    finish_op(e, s, NULL);
     entry_told(e);
     if (c->closing)
         catalog_close(c, c->closed, c->closed_arg);
@@ -219,8 +219,8 @@ static void make_opened(void *arg)
         make_failed(e);
 }
 
-static void create(struct catalog *c, struct stream_config *cfg, int64_t created_ns, bool draft,
-                   struct catalog_op *op)
+static void create_entry(struct catalog *c, struct stream_config *cfg, int64_t created_ns,
+                         bool draft, struct catalog_op *op)
 {
     struct entry *e = entry_add(c, mf_str(cfg->name));
     struct js_error err;
@@ -249,12 +249,12 @@ static void create(struct catalog *c, struct stream_config *cfg, int64_t created
 void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t created_ns,
                     struct catalog_op *op)
 {
-    create(c, cfg, created_ns, false, op);
+    create_entry(c, cfg, created_ns, false, op);
 }
 
 void catalog_create_draft(struct catalog *c, struct stream_config *cfg, struct catalog_op *op)
 {
-    create(c, cfg, 0, true, op);
+    create_entry(c, cfg, 0, true, op);
 }
 
 bool catalog_is_draft(struct catalog *c, struct mf_slice name)
@@ -276,7 +276,7 @@ static void update_done(struct entry *e, const struct js_error *err)
     e->finishing = false;
     if (there)
         c->o.changed(c->o.arg, e->stream);
-    finish(e, there ? e->stream : NULL, err);
+    finish_op(e, there ? e->stream : NULL, err);
     entry_told(e);
     catalog_check_closed(c);
 }
@@ -319,7 +319,7 @@ static void finish_name(struct entry *e)
     finish_named(e);
 }
 
-static void updated(struct stream_op *sop, const struct js_error *err, uint64_t count)
+static void stream_updated(struct stream_op *sop, const struct js_error *err, uint64_t count)
 {
     struct entry *e = mf_container(sop, struct entry, update);
 
@@ -356,7 +356,7 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
         return;
     }
     e->op = op;
-    e->update.done = updated;
+    e->update.done = stream_updated;
     c->jobs++;
     e->wanted_subjects = cfg->subjects.at;
     stream_update(s, cfg, mf_buf_slice(&text), &e->update);
@@ -375,21 +375,21 @@ void catalog_finish(struct catalog *c, struct stream *s, struct stream_config *c
 
 /* --- deleting ------------------------------------------------------------------------------ */
 
-static void deleted(void *arg)
+static void delete_done(void *arg)
 {
     struct entry *e = arg;
     struct catalog *c = e->c;
     struct js_error err;
 
     if (e->status == 0) {
-        finish(e, NULL, NULL);
+        finish_op(e, NULL, NULL);
         entry_drop(e);
     } else { /* discarded, and still there: a restart shows it again */
         log_error("stream %s: %s", e->name, e->error.text);
         js_error_set_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
         e->state = ENTRY_OFFLINE;
         e->reason = mf_slice_dup(mf_str(e->error.text));
-        finish(e, NULL, &err);
+        finish_op(e, NULL, &err);
         entry_told(e);
     }
     catalog_check_closed(c);
@@ -403,9 +403,9 @@ static void delete_closed(void *arg)
     e->io = NULL;
     e->status = 0;
     if (e->cfg.storage == STORAGE_MEMORY)
-        deleted(e);
+        delete_done(e);
     else
-        remove_then(e, deleted);
+        remove_then(e, delete_done);
 }
 
 /* Out of service. */
@@ -453,7 +453,7 @@ static void come_back(struct entry *e)
         log_error("stream %s: no memory to keep its subjects from others", e->name);
 }
 
-static void renamed(void *arg)
+static void rename_done(void *arg)
 {
     struct entry *e = arg;
     struct catalog *c = e->c;
@@ -468,7 +468,7 @@ static void renamed(void *arg)
     }
     come_back(e);
     js_error_set_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
-    finish(e, NULL, &err);
+    finish_op(e, NULL, &err);
     entry_told(e);
     if (c->closing)
         catalog_close(c, c->closed, c->closed_arg);
@@ -497,7 +497,7 @@ void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op)
         return;
     }
     e->moving = true;
-    run_job(e, rename_work, renamed);
+    run_job(e, rename_work, rename_done);
 }
 
 void catalog_discard(struct catalog *c, struct stream *s, struct catalog_op *op)

@@ -1,7 +1,7 @@
 /* catalog_open.c: what is on disk when the server starts.
  *
- * What a crash leaves of streams that were being made or deleted has names no stream has, and goes.
- * Anything else that cannot be served stays as it is, and is listed with the reason. */
+ * Folders of streams that were being made or deleted at a crash have names that no stream has, and
+ * are removed.  A stream that cannot be served is left unchanged, and is listed with the reason. */
 #include "stream/catalog_impl.h"
 
 #include "base/le.h"
@@ -9,14 +9,14 @@
 
 #include <stdlib.h>
 
-static void offline(struct entry *e, const char *why)
+static void set_offline(struct entry *e, const char *why)
 {
     log_error("stream %s is offline: %s", e->name, why);
     e->state = ENTRY_OFFLINE;
     e->reason = mf_slice_dup(mf_str(why));
 }
 
-static void nothing(void *arg)
+static void ignore_close(void *arg)
 {
     (void)arg;
 }
@@ -73,9 +73,9 @@ static int open_store(struct entry *e, struct store_opts *o, struct mf_error *er
     return rc;
 }
 
-static void shut(struct entry *e)
+static void close_store(struct entry *e)
 {
-    store_close(e->store, nothing, NULL); /* never attached: closed at once */
+    store_close(e->store, ignore_close, NULL); /* never attached: closed at once */
     e->store = NULL;
     e->io = NULL;
 }
@@ -119,22 +119,22 @@ static void load_one(struct catalog *c, struct entry *e)
     entry_store_opts(e, &e->cfg, &o);
     o.now_ns = c->o.host->now_ns(c->o.host->arg);
     if (open_store(e, &o, &err) != 0) {
-        offline(e, err.text);
+        set_offline(e, err.text);
         return;
     }
     if (read_config(e, &err) != 0) {
-        shut(e);
-        offline(e, err.text);
+        close_store(e);
+        set_offline(e, err.text);
         return;
     }
     if (claims_add(&e->claims, e, &e->cfg) != 0) {
-        shut(e);
-        offline(e, mf_err_text(MF_NOMEM));
+        close_store(e);
+        set_offline(e, mf_err_text(MF_NOMEM));
         return;
     }
     if (bring_up(e, &err) != 0) {
         claims_drop(&e->claims, c);
-        offline(e, err.text); /* the store's jobs may run: it stays until the end */
+        set_offline(e, err.text); /* the store's jobs may run: it stays until the end */
         return;
     }
     e->store = NULL;

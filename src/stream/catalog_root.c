@@ -14,8 +14,8 @@ struct look {
     bool streams; /* `in` holds streams, not accounts */
 };
 
-/* MF_UNSUPPORTED: found one.  What cannot be opened is not looked at: whoever needs it will tell.
- */
+/* MF_UNSUPPORTED: found one.  A folder that cannot be opened is skipped: its later user reports the
+ * error. */
 static int look_at(void *arg, const char *name)
 {
     struct look *l = arg;

@@ -1,11 +1,11 @@
 /* census.c: messages of some subjects counted by state and by groups (stream_census.h).
  *
  * Happy path: the times of some messages first, so that ages need no read; then the subjects.  The
- * walk goes down the tree of tokens, so the subjects of a group come one after another: only one
- * group is being filled, and the largest ones are kept.  One may come in two parts (its prefix is
- * a subject, too, or left the tree and came back): those are added up.
- * Changes: the place is a sequence.  If that message went meanwhile, the messages of the subject
- * are passed from the first one on, without counting those that were counted. */
+ * walk descends the tree of tokens, so the subjects of a group follow one another: only one group
+ * is being filled, and the largest ones are kept.  A group may appear in two parts (its prefix is a
+ * subject, too, or left the tree and came back): those are added up.
+ * Changes: the place is a sequence.  If that message was removed meanwhile, the messages of the
+ * subject are passed from the first one on, without counting those that were counted. */
 #include "stream/ages_impl.h"
 #include "stream/lifetime_impl.h"
 #include "stream/limits_impl.h"
@@ -260,8 +260,8 @@ static void count_message(struct stream_census *c, const struct store_facts *f)
         count_in_group(c, f, bytes);
 }
 
-/* The message at the place is counted, and the place moves on.  If it went, the messages of the
- * subject come from the first one on. */
+/* The message at the place is counted, and the place moves on.  If it was removed, the messages of
+ * the subject follow from the first one on. */
 static void count_next(struct stream_census *c)
 {
     struct store_facts f;

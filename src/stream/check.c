@@ -157,7 +157,7 @@ int check_rollup(struct stream *s, struct intake *in, struct js_error *e)
 
 /* --- room ---------------------------------------------------------------------------------- */
 
-static bool beyond(int64_t max, int64_t used, uint64_t more)
+static bool exceeds_max(int64_t max, int64_t used, uint64_t more)
 {
     return max >= 0 && used + (int64_t)more > max;
 }
@@ -168,8 +168,8 @@ int check_resources(struct stream *s, const struct intake *in, struct js_error *
     bool m = s->memory;
 
     (void)in;
-    if (beyond(m ? h->server_max.memory : h->server_max.file,
-               m ? h->server_usage->memory : h->server_usage->file, 0))
+    if (exceeds_max(m ? h->server_max.memory : h->server_max.file,
+                    m ? h->server_usage->memory : h->server_usage->file, 0))
         return js_error_set(e, JS_INSUFFICIENT_RESOURCES);
     return 0;
 }
@@ -179,15 +179,15 @@ int check_account(struct stream *s, const struct intake *in, struct js_error *e)
     const struct stream_host *h = s->host;
     bool m = s->memory;
 
-    if (beyond(m ? h->account_max.memory : h->account_max.file,
-               m ? h->account_usage->memory : h->account_usage->file,
-               limits_size(s, in->subject.len, in->hdr.len, in->payload.len)))
+    if (exceeds_max(m ? h->account_max.memory : h->account_max.file,
+                    m ? h->account_usage->memory : h->account_usage->file,
+                    limits_size(s, in->subject.len, in->hdr.len, in->payload.len)))
         return js_error_set(e, JS_ACCOUNT_RESOURCES_EXCEEDED);
     return 0;
 }
 
 /* May this message take the place of the oldest one of its subject? */
-static bool replaces(const struct stream *s, const struct intake *in, uint64_t *oldest_size)
+static bool replaces_oldest(const struct stream *s, const struct intake *in, uint64_t *oldest_size)
 {
     uint64_t count, first;
 
@@ -221,12 +221,12 @@ int check_discard_new(struct stream *s, const struct intake *in, struct js_error
 
     if (s->cfg.discard == DISCARD_NEW && (rc = discard_new_subject(s, in, e)) != 0)
         return rc;
-    /* What is dead takes no room, from nobody, and is not pushed out without its marker. */
+    /* Expired messages use no room, and are not pushed out without their markers. */
     while (limits_full_with(s, in) && !expire_settle_all(s, SETTLE))
         ;
     if (s->cfg.discard != DISCARD_NEW || !limits_full_with(s, in))
         return 0;
-    bool replace = replaces(s, in, &old);
+    bool replace = replaces_oldest(s, in, &old);
     limits_accepted(s, &msgs, &bytes);
     if (s->cfg.max_msgs > 0 && msgs + 1 > (uint64_t)s->cfg.max_msgs && !replace)
         return js_error_set_text(e, JS_STREAM_STORE_FAILED, "maximum messages exceeded");

@@ -14,7 +14,7 @@ void stream_config_fini(struct stream_config *c)
     stream_config_init(c);
 }
 
-/* Copies.  A failed allocation is sticky in the arena and told once, at the end. */
+/* Copies.  A failed allocation is sticky in the arena and reported once, at the end. */
 
 static struct json_strs copy_strs(struct arena *mem, const struct json_strs *from)
 {

@@ -16,7 +16,7 @@
 #define DEFAULT_WINDOW_NS   (120 * CLOCK_S)
 #define SHORTEST_NS         (100 * CLOCK_MS)
 
-static size_t length(const char *s)
+static size_t text_length(const char *s)
 {
     return s == NULL ? 0 : strlen(s);
 }
@@ -28,9 +28,9 @@ static int check_texts(const struct stream_config *c, struct js_error *e)
     if (!stream_name_valid(c->name))
         return config_invalid(
             e, "stream name is required and can not contain '.', '*', '>', '\\', '/'");
-    if (length(c->name) > NAME_MAX_LEN)
+    if (text_length(c->name) > NAME_MAX_LEN)
         return config_invalid(e, "stream name is too long, maximum allowed is %d", NAME_MAX_LEN);
-    if (length(c->description) > DESCRIPTION_MAX_LEN)
+    if (text_length(c->description) > DESCRIPTION_MAX_LEN)
         return config_invalid(e, "stream description is too long, maximum allowed is %d",
                               DESCRIPTION_MAX_LEN);
     if (stream_metadata_size(&c->metadata) > STREAM_METADATA_MAX)
@@ -208,7 +208,7 @@ static int check_features(struct stream_config *c, bool strict, struct js_error 
     return check_persist(c, e);
 }
 
-/* What leaves the stream under other names. */
+/* Messages that leave the stream under other subjects. */
 
 static int check_republish(struct stream_config *c, struct js_error *e)
 {
@@ -290,8 +290,8 @@ static int check_outputs(struct stream_config *c, const struct stream_config_wor
     return rc == 0 ? check_placement(c, e) : rc;
 }
 
-/* docs/checks.md, Stream create, 10 and 12.  Between them a stream of the same name is compared:
- * who has one is told that it differs, not that the filter is wrong. */
+/* docs/checks.md, Stream create, 10 and 12.  Between them a stream of the same name is compared: a
+ * client that has one gets the error that it differs, not that the filter is wrong. */
 static int check_new(const struct stream_config *c, const struct stream_config_world *w,
                      struct js_error *e)
 {

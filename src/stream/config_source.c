@@ -7,16 +7,17 @@
 
 #define API_PREFIX "$JS.API"
 
-static const struct stream_config *find(const struct stream_config_world *w, const char *name)
+static const struct stream_config *find_config(const struct stream_config_world *w,
+                                               const char *name)
 {
     return w->find == NULL || config_empty(name) ? NULL : w->find(w->arg, name);
 }
 
 /* The origin, if it is of this account and there. */
-static const struct stream_config *origin(const struct stream_config_world *w,
-                                          const struct stream_source *s)
+static const struct stream_config *find_origin(const struct stream_config_world *w,
+                                               const struct stream_source *s)
 {
-    return s->external != NULL ? NULL : find(w, s->name);
+    return s->external != NULL ? NULL : find_config(w, s->name);
 }
 
 /* A consumer somebody made beforehand decides itself where to start and what to deliver. */
@@ -119,7 +120,7 @@ static int check_mirror(struct stream_config *c, const struct stream_config_worl
         return rc;
     if (!stream_name_valid(c->mirror->name))
         return js_error_set(e, JS_MIRROR_INVALID_STREAM_NAME);
-    from = find(w, c->mirror->name);
+    from = find_config(w, c->mirror->name);
     if (too_small(c, from))
         return js_error_set(e, JS_MIRROR_MAX_MESSAGE_SIZE_TOO_BIG);
     if (from == NULL)
@@ -230,7 +231,8 @@ static int check_source(const struct stream_config *c, const struct stream_sourc
         if ((rc = name_consumer(names, s)) != 0)
             return rc > 0 ? js_error_set(e, JS_SOURCE_DURABLE_CONSUMER_DUPLICATE_DETECTED) : rc;
     }
-    return too_small(c, origin(w, s)) ? js_error_set(e, JS_SOURCE_MAX_MESSAGE_SIZE_TOO_BIG) : 0;
+    return too_small(c, find_origin(w, s)) ? js_error_set(e, JS_SOURCE_MAX_MESSAGE_SIZE_TOO_BIG)
+                                           : 0;
 }
 
 static int check_sources(const struct stream_config *c, const struct stream_config_world *w,
@@ -254,7 +256,7 @@ static int check_sources(const struct stream_config *c, const struct stream_conf
 }
 
 /* Mirror and sources as one list. */
-static size_t feeds(const struct stream_config *c)
+static size_t count_feeds(const struct stream_config *c)
 {
     return c->sources.n + (c->mirror != NULL ? 1 : 0);
 }
@@ -280,8 +282,8 @@ struct open_ends {
 static int gather_open_ends(struct open_ends *o, const struct stream_config *c,
                             const struct stream_config_world *w)
 {
-    for (size_t i = 0; i < feeds(c); i++) {
-        const struct stream_config *from = origin(w, feed_at(c, i));
+    for (size_t i = 0; i < count_feeds(c); i++) {
+        const struct stream_config *from = find_origin(w, feed_at(c, i));
         int rc = from == NULL ? 1 : key_add(&o->origins, &o->scratch, mf_str(from->name));
         if (rc < 0)
             return rc;
@@ -331,7 +333,7 @@ static int check_delivers(const struct stream_config *c, const struct stream_con
     int rc = 0;
 
     memset(&o, 0, sizeof o);
-    for (size_t i = 0; rc == 0 && i < feeds(c); i++) {
+    for (size_t i = 0; rc == 0 && i < count_feeds(c); i++) {
         const struct stream_external *x = feed_at(c, i)->external;
         if (x == NULL || config_empty(x->deliver))
             continue;
@@ -369,7 +371,7 @@ static int check_prefixes(const struct stream_config *c, const struct stream_con
     struct mf_buf text = MF_BUF_INIT;
     int rc = check_delivers(c, w, &text, e);
 
-    for (size_t i = 0; rc == 0 && i < feeds(c); i++) {
+    for (size_t i = 0; rc == 0 && i < count_feeds(c); i++) {
         const struct stream_external *x = feed_at(c, i)->external;
         if (x != NULL && !config_empty(x->api))
             rc = check_api(x->api, &text, e);
@@ -422,7 +424,7 @@ static struct visit *walk_add(struct stream_job *k, const struct stream_config *
 }
 
 /* Does the stream store what it gets through one of the filters?  0, 1, MF_LIMIT, MF_NOMEM. */
-static int catches(struct stream_job *k, const struct stream_config *c)
+static int catches_filters(struct stream_job *k, const struct stream_config *c)
 {
     struct pattern_set subjects, filters;
     int rc;
@@ -464,7 +466,7 @@ static int walk_feed(struct stream_job *k, const struct stream_config *c,
     }
     if (v != NULL)
         return 0; /* waits already */
-    from = find(k->w, s->name);
+    from = find_config(k->w, s->name);
     return from == NULL || walk_add(k, from) != NULL ? 0 : MF_NOMEM;
 }
 
@@ -474,7 +476,7 @@ static int check_cycle(const struct stream_config *c, const struct stream_config
     struct stream_job k;
     int rc = 0;
 
-    if (feeds(c) == 0)
+    if (count_feeds(c) == 0)
         return 0;
     memset(&k, 0, sizeof k);
     k.w = w;
@@ -490,7 +492,7 @@ static int check_cycle(const struct stream_config *c, const struct stream_config
         if (rc == 0)
             rc = walk_feed(&k, v->c, v->c->mirror);
         if (rc == 0)
-            rc = catches(&k, v->c);
+            rc = catches_filters(&k, v->c);
     }
     table_fini(&k.seen);
     arena_fini(&k.scratch);
@@ -499,14 +501,14 @@ static int check_cycle(const struct stream_config *c, const struct stream_config
     return rc > 0 ? config_invalid(e, "detected cycle") : rc;
 }
 
-/* What each of them costs is known before anything is compared. */
+/* The cost of each source is known before anything is compared. */
 static int check_numbers(const struct stream_config *c, struct js_error *e)
 {
     size_t transforms = 0;
 
     if (c->sources.n > STREAM_SOURCES_MAX)
         return config_invalid(e, "maximum number of sources is %d", STREAM_SOURCES_MAX);
-    for (size_t i = 0; i < feeds(c); i++)
+    for (size_t i = 0; i < count_feeds(c); i++)
         transforms += feed_at(c, i) == NULL ? 0 : feed_at(c, i)->transforms.n;
     if (transforms > STREAM_TRANSFORMS_MAX)
         return config_invalid(e, "maximum number of subject transforms is %d",
@@ -530,7 +532,7 @@ int config_check_sources(struct stream_config *c, const struct stream_config_wor
 
 int config_check_filters(const struct stream_config *c, enum js_err id, struct js_error *e)
 {
-    for (size_t i = 0; i < feeds(c); i++) {
+    for (size_t i = 0; i < count_feeds(c); i++) {
         const struct stream_source *s = feed_at(c, i);
         const char *filter = s->filter_subject;
         if (s->transforms.n > 0 || config_empty(filter) || subject_valid(mf_str(filter)))

@@ -111,7 +111,7 @@ static int check_each(const struct stream_config *c, size_t first, struct js_err
     return 0;
 }
 
-/* What they cost is known before they are compared. */
+/* The cost of a comparison is known before it begins. */
 static int check_sizes(const struct stream_config *c, struct js_error *e)
 {
     uint64_t tokens = 0;

@@ -1,7 +1,7 @@
 /* config_update.c: which configuration may replace which. */
 #include "stream/config_impl.h"
 
-/* What a stream said once and cannot take back. */
+/* Settings that a stream cannot revoke. */
 static int check_promises(const struct stream_config *now, const struct stream_config *next,
                           struct js_error *e)
 {
@@ -26,7 +26,7 @@ static int check_promises(const struct stream_config *now, const struct stream_c
     return 0;
 }
 
-static void seal(struct stream_config *c)
+static void seal_config(struct stream_config *c)
 {
     c->max_age_ns = 0;
     c->discard = DISCARD_NEW;
@@ -58,6 +58,6 @@ int stream_config_check_update(const struct stream_config *now, struct stream_co
         next->first_seq = now->first_seq;
     }
     if (next->sealed)
-        seal(next);
+        seal_config(next);
     return 0;
 }

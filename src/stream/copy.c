@@ -1,9 +1,10 @@
-/* copy.c: messages that were another stream's: those a mirror or a source brings, and those of a
+/* copy.c: messages that were another stream's: those of a mirror or a source, and those of a
  * backup.
  *
- * What their publishers asked to be checked was checked there.  Who follows a stream (p->followed)
- * can come back to a message later, so limits may refuse it; but it must know at once, or it would
- * hand over the next one, and this one would be lost behind it.  A backup comes once, and whole. */
+ * That stream made the checks that the publishers asked for.  A follower of a stream (p->followed)
+ * can repeat a message later, so limits may refuse it; but the follower must know at once, or it
+ * would publish the next message, and this one would be lost.  A backup is restored once, and
+ * whole. */
 #include "stream/lifetime_impl.h"
 
 static int skip_to(struct stream *s, uint64_t seq)
@@ -35,13 +36,13 @@ void stream_on_commit(struct stream *s, void (*fn)(void *arg), void *arg)
     store_on_commit(s->store, fn, arg);
 }
 
-static int fail(struct stream *s, int rc, struct js_error *e)
+static int fail_store(struct stream *s, int rc, struct js_error *e)
 {
     stream_store_error(s, rc, e);
     return rc;
 }
 
-/* What nobody waits for takes its sequence and no room. */
+/* A message without interest uses up its sequence and no room. */
 static int store_copy(struct stream *s, struct stream_publish *p, struct intake *in,
                       struct js_error *e)
 {
@@ -51,7 +52,7 @@ static int store_copy(struct stream *s, struct stream_publish *p, struct intake 
     if (p->followed && stream_lacks_interest(s, in->subject)) {
         in->rollup = ROLLUP_NONE;
         rc = stream_use_up(s, in, p);
-        return rc == 0 ? 0 : fail(s, rc, e);
+        return rc == 0 ? 0 : fail_store(s, rc, e);
     }
     if (p->followed && s->cfg.allow_msg_counter &&
         ((rc = counter_source(s, in, e)) != 0 || (rc = counter_apply(s, in, &val, e)) != 0))
@@ -69,8 +70,8 @@ static int check_followed(struct stream *s, struct intake *in, struct js_error *
     return check_discard_new(s, in, e);
 }
 
-/* Told at once where the caller goes by it; else behind what is on its way to the disk. */
-static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+/* A follower gets the refusal at once; others get it after the commits that are under way. */
+static void refuse_copy(struct stream *s, struct stream_publish *p, const struct js_error *e)
 {
     if (!p->followed) {
         stream_refuse(s, p, e);
@@ -103,15 +104,15 @@ void copy_publish(struct stream *s, struct stream_publish *p, struct intake *in)
         in->rollup = ROLLUP_NONE;
     rc = expire_settle(s, in->subject);
     if (rc != 0)
-        (void)fail(s, rc, &e);
+        (void)fail_store(s, rc, &e);
     else if (p->followed && (rc = lifetime_check(s, in, true, &e)) == 0)
         rc = check_followed(s, in, &e);
     if (rc == 0 && (rc = skip_to(s, p->seq)) != 0)
-        (void)fail(s, rc, &e);
+        (void)fail_store(s, rc, &e);
     if (rc == 0)
         rc = store_copy(s, p, in, &e);
     if (rc != 0) {
-        refuse(s, p, &e);
+        refuse_copy(s, p, &e);
         return;
     }
     s->inflight++;

@@ -70,7 +70,7 @@ static void counter_drop(struct counters *c, struct counter *x)
     free(x);
 }
 
-static struct counter *lookup(const struct counters *c, struct mf_slice subject)
+static struct counter *find_counter(const struct counters *c, struct mf_slice subject)
 {
     struct table_node *n = table_first(&c->table, hash_slice(subject));
 
@@ -117,7 +117,7 @@ static struct counter *counter_put(struct stream *s, struct mf_slice subject, st
                                    struct mf_slice sources, uint64_t seq)
 {
     struct counters *c = counter_table(s);
-    struct counter *x = c == NULL ? NULL : lookup(c, subject);
+    struct counter *x = c == NULL ? NULL : find_counter(c, subject);
     char *text = mf_slice_dup(value), *more = sources.len > 0 ? mf_slice_dup(sources) : NULL;
 
     if (c == NULL || text == NULL || (sources.len > 0 && more == NULL) ||
@@ -192,7 +192,7 @@ void counter_learn(struct stream *s, const struct stream_msg *m)
 int counter_find(struct stream *s, struct mf_slice subject, struct counter **out, uint64_t *seq)
 {
     struct counters *c = s->counters;
-    struct counter *x = c == NULL ? NULL : lookup(c, subject);
+    struct counter *x = c == NULL ? NULL : find_counter(c, subject);
     struct stream_msg m;
     uint64_t count;
     int rc;
@@ -212,7 +212,8 @@ int counter_find(struct stream *s, struct mf_slice subject, struct counter **out
             return rc == MF_CORRUPT ? MF_DENIED : rc;
         counter_learn(s, &m);
         stream_msg_end(&m);
-        if (s->counters == NULL || (x = lookup(s->counters, subject)) == NULL || x->seq != *seq)
+        if (s->counters == NULL || (x = find_counter(s->counters, subject)) == NULL ||
+            x->seq != *seq)
             return MF_NOMEM;
     }
     *out = x;
@@ -230,8 +231,8 @@ static int refuse_unknown(struct stream *s, int rc, struct js_error *e)
 }
 
 /* The sum, as text and as payload, in c's buffers. */
-static int count(struct stream *s, struct counters *c, const struct counter *x, struct intake *in,
-                 struct mf_slice sources, struct js_error *e)
+static int add_increment(struct stream *s, struct counters *c, const struct counter *x,
+                         struct intake *in, struct mf_slice sources, struct js_error *e)
 {
     struct decimal now = DECIMAL_ZERO, more;
     int rc;
@@ -272,7 +273,7 @@ int counter_apply(struct stream *s, struct intake *in, const char **val, struct 
         return refuse_unknown(s, rc, e);
     struct mf_slice sources =
         in->counter_sources.len > 0 ? in->counter_sources : mf_str(x == NULL ? NULL : x->sources);
-    if ((rc = count(s, c, x, in, sources, e)) != 0)
+    if ((rc = add_increment(s, c, x, in, sources, e)) != 0)
         return rc;
     struct mf_slice payload = in->payload, hdr = in->hdr;
     in->payload = lend_slice(&c->payload);
@@ -319,7 +320,7 @@ void counter_stage_end(struct stream *s)
 
 void counter_settle(struct stream *s, struct mf_slice subject, bool stored)
 {
-    struct counter *x = s->counters == NULL ? NULL : lookup(s->counters, subject);
+    struct counter *x = s->counters == NULL ? NULL : find_counter(s->counters, subject);
 
     if (x != NULL && x->stage != 0) {
         x->stage = 0;
@@ -330,7 +331,7 @@ void counter_settle(struct stream *s, struct mf_slice subject, bool stored)
 
 void counter_undo(struct stream *s, struct mf_slice subject)
 {
-    struct counter *x = s->counters == NULL ? NULL : lookup(s->counters, subject);
+    struct counter *x = s->counters == NULL ? NULL : find_counter(s->counters, subject);
 
     if (x != NULL)
         counter_drop(s->counters, x);

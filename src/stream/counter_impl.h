@@ -7,8 +7,8 @@
 
 #include "base/table.h"
 
-/* What is known of one subject: the value in its message `seq`.  It counts only while that is the
- * subject's last accepted message, so whatever else happens to the subject makes it void. */
+/* The known value of one subject, from its message `seq`.  It is valid only while that is the
+ * subject's last accepted message, so every other change of the subject makes it void. */
 struct counter {
     struct table_node node;
     struct mf_list used; /* the least recently used first */
@@ -46,7 +46,7 @@ struct counters *counter_table(struct stream *s); /* made at the first call; NUL
 int counter_find(struct stream *s, struct mf_slice subject, struct counter **out, uint64_t *seq);
 /* Appends the number a payload {"val":"N"} holds.  MF_INVAL: it holds none. */
 MF_MUSTCHECK int counter_value_read(struct mf_slice payload, struct mf_buf *out);
-/* What a stored message says. */
+/* Remembers the value of a stored message. */
 void counter_learn(struct stream *s, const struct stream_msg *m);
 
 #endif

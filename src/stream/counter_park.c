@@ -1,12 +1,12 @@
-/* counter_park.c: publishes to a counter whose value has to come from disk first.
+/* counter_park.c: publishes to a counter whose value has to be read from disk first.
  *
  * Happy path: the publish is copied and parked; the subject's last message is loaded without
  * stopping the loop; then all that is parked is published again, in order.  While something is
- * parked, whatever comes to the stream is parked behind it: answers and sequences keep the order of
+ * parked, every publish to the stream is parked behind it: answers and sequences keep the order of
  * the publishes.
  * Failure: a value that cannot be read in a few attempts, or more waiting than PARK_BYTES: the
- * publisher is told to try again.
- * Close: whoever is parked is told that the stream is gone. */
+ * publisher gets an error that asks it to try again.
+ * Close: every parked publish is refused, because the stream is closed. */
 #include "stream/counter_impl.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct parked {
     uint8_t bytes[];
 };
 
-static struct mf_slice keep(uint8_t **at, struct mf_slice from)
+static struct mf_slice keep_slice(uint8_t **at, struct mf_slice from)
 {
     struct mf_slice to = mf_slice(*at, from.len);
 
@@ -43,10 +43,10 @@ static struct parked *parked_new(struct stream_publish *p)
         return NULL;
     uint8_t *at = k->bytes;
     *k = (struct parked){.p = p, .size = sizeof *k + n};
-    k->msg.subject = keep(&at, m->subject);
-    k->msg.reply = keep(&at, m->reply);
-    k->msg.hdr = keep(&at, m->hdr);
-    k->msg.payload = keep(&at, m->payload);
+    k->msg.subject = keep_slice(&at, m->subject);
+    k->msg.reply = keep_slice(&at, m->reply);
+    k->msg.hdr = keep_slice(&at, m->hdr);
+    k->msg.payload = keep_slice(&at, m->payload);
     return k;
 }
 
@@ -67,12 +67,12 @@ static void answer_again(struct stream *s, struct stream_publish *p)
 
 /* --- again ------------------------------------------------------------------------------------ */
 
-static void replay(struct counters *c)
+static void replay_parked(struct counters *c)
 {
     struct stream *s = c->stream;
 
     if (s->closing)
-        return; /* counter_free() tells them */
+        return; /* counter_free() refuses them */
     while (!c->busy && !mf_list_empty(&c->parked)) {
         struct parked *k = mf_container(mf_list_first(&c->parked), struct parked, link);
         struct stream_publish *p = k->p;
@@ -98,7 +98,7 @@ static void load_done(struct stream_load *l, int status)
     c->busy = false;
     if (status == 0 && !c->stream->closing)
         counter_learn(c->stream, &l->msg);
-    replay(c);
+    replay_parked(c);
 }
 
 static void wait_done(struct store_wait *w, int status)
@@ -107,11 +107,11 @@ static void wait_done(struct store_wait *w, int status)
 
     (void)status; /* if the disk failed, the next attempt hears of it */
     c->busy = false;
-    replay(c);
+    replay_parked(c);
 }
 
-/* Asks for what is missing; replay() follows. */
-static bool fetch(struct stream *s, struct counters *c, int why, uint64_t seq)
+/* Asks for what is missing; replay_parked() follows. */
+static bool fetch_missing(struct stream *s, struct counters *c, int why, uint64_t seq)
 {
     int rc;
 
@@ -131,7 +131,7 @@ static bool fetch(struct stream *s, struct counters *c, int why, uint64_t seq)
 
 /* --- parking ---------------------------------------------------------------------------------- */
 
-static void park(struct stream *s, struct counters *c, struct stream_publish *p)
+static void park_publish(struct stream *s, struct counters *c, struct stream_publish *p)
 {
     struct parked *k = c->parked_size > PARK_BYTES ? NULL : parked_new(p);
 
@@ -153,12 +153,12 @@ bool counter_park_subject(struct stream *s, struct stream_publish *p, struct mf_
     if (rc != MF_AGAIN && rc != MF_NOTFOUND)
         return false;
     bool again = c->replaying != NULL && c->replaying->p == p;
-    if (!fetch(s, c, rc, seq))
+    if (!fetch_missing(s, c, rc, seq))
         return false; /* counter_apply() will refuse it */
     if (again)
         c->blocked = true; /* it stays where it is, the first */
     else
-        park(s, c, p);
+        park_publish(s, c, p);
     return true;
 }
 
@@ -169,7 +169,7 @@ bool counter_park(struct stream *s, struct stream_publish *p, const struct intak
     if (!s->cfg.allow_msg_counter)
         return false;
     if (c != NULL && !mf_list_empty(&c->parked) && (c->replaying == NULL || c->replaying->p != p)) {
-        park(s, c, p);
+        park_publish(s, c, p);
         return true;
     }
     return in->h.incr.len > 0 && counter_park_subject(s, p, in->subject);

@@ -1,7 +1,7 @@
 /* counter_source.c: a counter that sums the counters of other streams.
  *
- * What a source brings is the other counter's value, not what was added to it.  So the last value
- * of each is remembered, in a header that goes on from message to message, and the difference is
+ * A message of a source holds the value of the other counter, not its increment.  So the last value
+ * of each is remembered, in a header that is copied from message to message, and the difference is
  * added here: Nats-Counter-Sources: {"<stream>":{"<its subject>":"<its value>"}} */
 #include "stream/counter_impl.h"
 
@@ -14,7 +14,7 @@
 struct entry {
     char *stream, *subject, *value;
 };
-struct told {
+struct source_values {
     struct arena mem;
     struct entry *at;
     size_t n;
@@ -22,7 +22,7 @@ struct told {
 
 /* --- the header's text ------------------------------------------------------------------------ */
 
-static bool take(struct mf_slice *rest, uint8_t c)
+static bool take_char(struct mf_slice *rest, uint8_t c)
 {
     *rest = mf_trim(*rest);
     if (rest->len == 0 || rest->ptr[0] != c)
@@ -47,7 +47,8 @@ static char *take_string(struct mf_slice *rest, struct arena *mem)
     return out;
 }
 
-static struct entry *told_find(const struct told *t, const char *stream, const char *subject)
+static struct entry *find_value(const struct source_values *t, const char *stream,
+                                const char *subject)
 {
     for (size_t i = 0; i < t->n; i++)
         if (strcmp(t->at[i].stream, stream) == 0 && strcmp(t->at[i].subject, subject) == 0)
@@ -55,9 +56,9 @@ static struct entry *told_find(const struct told *t, const char *stream, const c
     return NULL;
 }
 
-static bool told_set(struct told *t, char *stream, char *subject, char *value)
+static bool set_value(struct source_values *t, char *stream, char *subject, char *value)
 {
-    struct entry *x = told_find(t, stream, subject), *grown;
+    struct entry *x = find_value(t, stream, subject), *grown;
 
     if (x == NULL) {
         grown = arena_grow(&t->mem, t->at, t->n, sizeof *t->at);
@@ -71,36 +72,36 @@ static bool told_set(struct told *t, char *stream, char *subject, char *value)
 }
 
 /* {"<subject>":"<value>",...} of one stream. */
-static bool read_stream(struct told *t, struct mf_slice *rest, char *stream)
+static bool read_stream(struct source_values *t, struct mf_slice *rest, char *stream)
 {
-    if (!take(rest, '{'))
+    if (!take_char(rest, '{'))
         return false;
-    if (take(rest, '}'))
+    if (take_char(rest, '}'))
         return true;
     do {
         char *subject = take_string(rest, &t->mem), *value;
-        if (subject == NULL || !take(rest, ':') || (value = take_string(rest, &t->mem)) == NULL ||
-            !told_set(t, stream, subject, value))
+        if (subject == NULL || !take_char(rest, ':') ||
+            (value = take_string(rest, &t->mem)) == NULL || !set_value(t, stream, subject, value))
             return false;
-    } while (take(rest, ','));
-    return take(rest, '}');
+    } while (take_char(rest, ','));
+    return take_char(rest, '}');
 }
 
-static bool told_read(struct told *t, struct mf_slice text)
+static bool read_values(struct source_values *t, struct mf_slice text)
 {
     struct mf_slice rest = text;
 
     if (text.len == 0)
         return true;
-    if (!take(&rest, '{'))
+    if (!take_char(&rest, '{'))
         return false;
-    if (!take(&rest, '}')) {
+    if (!take_char(&rest, '}')) {
         do {
             char *stream = take_string(&rest, &t->mem);
-            if (stream == NULL || !take(&rest, ':') || !read_stream(t, &rest, stream))
+            if (stream == NULL || !take_char(&rest, ':') || !read_stream(t, &rest, stream))
                 return false;
-        } while (take(&rest, ','));
-        if (!take(&rest, '}'))
+        } while (take_char(&rest, ','));
+        if (!take_char(&rest, '}'))
             return false;
     }
     return mf_trim(rest).len == 0;
@@ -114,7 +115,7 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->subject, y->subject);
 }
 
-static void told_write(struct told *t, struct mf_buf *out)
+static void write_values(struct source_values *t, struct mf_buf *out)
 {
     const char *open = NULL;
     struct jsonw w;
@@ -140,7 +141,7 @@ static void told_write(struct told *t, struct mf_buf *out)
 /* --- one message ------------------------------------------------------------------------------ */
 
 /* Field `index` of Nats-Stream-Source. */
-static char *source_field(struct told *t, struct mf_slice mark, unsigned index)
+static char *source_field(struct source_values *t, struct mf_slice mark, unsigned index)
 {
     struct mf_slice f = MF_SLICE_NONE;
 
@@ -171,7 +172,8 @@ static int find_here(struct stream *s, const struct intake *in, struct counter *
 
 /* Nats-Incr becomes the difference to what this source said before; the rest is counter_apply()'s.
  */
-static int difference(struct stream *s, struct counters *c, struct told *t, struct intake *in)
+static int set_difference(struct stream *s, struct counters *c, struct source_values *t,
+                          struct intake *in)
 {
     char *stream = source_field(t, in->h.stream_source, 0);
     char *subject = source_field(t, in->h.stream_source, 4), *value;
@@ -189,17 +191,17 @@ static int difference(struct stream *s, struct counters *c, struct told *t, stru
         return MF_NOMEM;
     if (!decimal_parse(mf_str(value), &now))
         return MF_DENIED;
-    x = told_find(t, stream, subject);
+    x = find_value(t, stream, subject);
     if (x != NULL && !decimal_parse(mf_str(x->value), &before))
         before = DECIMAL_ZERO;
     before.negative = !before.negative && !mf_eq_str(before.digits, "0");
     rc = decimal_add(&incr, now, before);
-    if (rc == 0 && !told_set(t, stream, subject, value))
+    if (rc == 0 && !set_value(t, stream, subject, value))
         rc = MF_NOMEM;
     if (rc == 0) {
         header_set(&hdr, in->hdr, "Nats-Incr", mf_buf_slice(&incr));
         lend_clear(&c->told);
-        told_write(t, &c->told);
+        write_values(t, &c->told);
         if (mf_buf_failed(&c->told)) {
             mf_buf_fini(&hdr);
             rc = MF_NOMEM;
@@ -214,7 +216,7 @@ static int difference(struct stream *s, struct counters *c, struct told *t, stru
 
 int counter_source(struct stream *s, struct intake *in, struct js_error *e)
 {
-    struct told t = {.at = NULL};
+    struct source_values t = {.at = NULL};
     struct counters *c = counter_table(s);
     struct counter *x = NULL;
     struct decimal d;
@@ -225,10 +227,10 @@ int counter_source(struct stream *s, struct intake *in, struct js_error *e)
     if (!decimal_parse(in->h.incr, &d))
         return js_error_set(e, JS_MESSAGE_INCR_INVALID);
     rc = c == NULL ? MF_NOMEM : find_here(s, in, &x);
-    if (rc == 0 && x != NULL && x->sources != NULL && !told_read(&t, mf_str(x->sources)))
+    if (rc == 0 && x != NULL && x->sources != NULL && !read_values(&t, mf_str(x->sources)))
         rc = t.mem.failed ? MF_NOMEM : MF_DENIED;
     if (rc == 0)
-        rc = difference(s, c, &t, in);
+        rc = set_difference(s, c, &t, in);
     arena_fini(&t.mem);
     if (rc == MF_DENIED)
         return js_error_set(e, JS_MESSAGE_COUNTER_BROKEN);

@@ -62,7 +62,7 @@ void dead_letters_free(struct stream *s)
 /* --- the message ------------------------------------------------------------------------------ */
 
 /* Its slices are copied: they are valid in the callback only. */
-static int hold(struct dead_letters *l, const struct store_rec *r)
+static int hold_message(struct dead_letters *l, const struct store_rec *r)
 {
     mf_buf_clear(&l->bytes);
     uint8_t *at = mf_buf_reserve(&l->bytes, r->key.len + r->head.len + r->body.len + 1);
@@ -88,7 +88,7 @@ static void on_read(struct store_read *read, int status)
 
     l->reading = false;
     if (status == 0)
-        status = hold(l, &read->rec);
+        status = hold_message(l, &read->rec);
     l->status = status;
     l->held = status == MF_NOMEM ? 0 : read->seq; /* without memory: tried again */
     if (!s->closing)
@@ -211,7 +211,7 @@ static int write_letter(struct dead_letters *l, const struct dead_letters_expire
     in.subject = mf_buf_slice(&l->subject);
     in.hdr = mf_buf_slice(&l->hdr);
     intake_read(in.hdr, &in.h);
-    /* Where a marker takes the place of the dead, the letter is one more. */
+    /* Where a marker replaces the expired message, the letter is one message more. */
     uint64_t leaving = d->last && l->s->cfg.subject_delete_marker_ttl_ns > 0 ? 0 : d->seq;
     return is_refused(l->s, &in, leaving) ? MF_DENIED : store_letter(l, &in, leaving);
 }

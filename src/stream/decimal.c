@@ -21,13 +21,13 @@ bool decimal_parse(struct mf_slice text, struct decimal *out)
 }
 
 /* The digit that counts 10^i. */
-static int digit(struct mf_slice n, size_t i)
+static int digit_at(struct mf_slice n, size_t i)
 {
     return i < n.len ? n.ptr[n.len - 1 - i] - '0' : 0;
 }
 
 /* -1, 0, 1: without regard to signs. */
-static int compare(struct mf_slice a, struct mf_slice b)
+static int compare_digits(struct mf_slice a, struct mf_slice b)
 {
     if (a.len != b.len)
         return a.len < b.len ? -1 : 1;
@@ -35,22 +35,22 @@ static int compare(struct mf_slice a, struct mf_slice b)
 }
 
 /* Both write exactly n digits that end at p[n - 1], with leading zeros. */
-static void add(uint8_t *p, size_t n, struct mf_slice a, struct mf_slice b)
+static void add_digits(uint8_t *p, size_t n, struct mf_slice a, struct mf_slice b)
 {
     int carry = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int d = digit(a, i) + digit(b, i) + carry;
+        int d = digit_at(a, i) + digit_at(b, i) + carry;
         carry = d / 10;
         p[n - 1 - i] = (uint8_t)('0' + d % 10);
     }
 }
-static void subtract(uint8_t *p, size_t n, struct mf_slice a, struct mf_slice b) /* a >= b */
+static void subtract_digits(uint8_t *p, size_t n, struct mf_slice a, struct mf_slice b) /* a >= b */
 {
     int borrow = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int d = digit(a, i) - digit(b, i) - borrow;
+        int d = digit_at(a, i) - digit_at(b, i) - borrow;
         borrow = d < 0;
         p[n - 1 - i] = (uint8_t)('0' + d + 10 * borrow);
     }
@@ -59,7 +59,7 @@ static void subtract(uint8_t *p, size_t n, struct mf_slice a, struct mf_slice b)
 int decimal_add(struct mf_buf *out, struct decimal a, struct decimal b)
 {
     bool same = a.negative == b.negative;
-    int order = same ? 1 : compare(a.digits, b.digits);
+    int order = same ? 1 : compare_digits(a.digits, b.digits);
     size_t n = (a.digits.len > b.digits.len ? a.digits.len : b.digits.len) + 1, zeros = 0;
     bool negative = order < 0 ? b.negative : a.negative;
 
@@ -71,11 +71,11 @@ int decimal_add(struct mf_buf *out, struct decimal a, struct decimal b)
     if (p == NULL)
         return MF_NOMEM;
     if (same)
-        add(p + 1, n, a.digits, b.digits);
+        add_digits(p + 1, n, a.digits, b.digits);
     else if (order > 0)
-        subtract(p + 1, n, a.digits, b.digits);
+        subtract_digits(p + 1, n, a.digits, b.digits);
     else
-        subtract(p + 1, n, b.digits, a.digits);
+        subtract_digits(p + 1, n, b.digits, a.digits);
     while (zeros + 1 < n && p[1 + zeros] == '0')
         zeros++;
     n -= zeros;

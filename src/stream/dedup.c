@@ -81,7 +81,7 @@ static void slots_put(struct id_slots *t, uint64_t hash, uint32_t slot)
     t->used++;
 }
 
-/* Closes the gap, so that no search has to pass what is gone. */
+/* Closes the gap, so that no search has to pass removed ids. */
 static void slots_del(const struct dedup *d, struct id_slots *t, size_t i)
 {
     size_t mask = t->cap - 1;
@@ -127,7 +127,7 @@ static int slots_resize(struct dedup *d, size_t cap)
     return 0;
 }
 
-/* Room for one more.  What is still in the old table comes to the new one, so count all. */
+/* Room for one more.  The ids in the old table move to the new one, so all are counted. */
 static int slots_reserve(struct dedup *d)
 {
     uint64_t count = d->tail - d->head + 1;
@@ -166,7 +166,7 @@ static void slots_forget(struct dedup *d, const uint64_t hash[2])
     }
 }
 
-static bool lookup(const struct dedup *d, const uint64_t hash[2], uint64_t *pos)
+static bool find_id(const struct dedup *d, const uint64_t hash[2], uint64_t *pos)
 {
     size_t i = slots_find(d, &d->now, hash);
     const struct id_slots *t = i != NOWHERE ? &d->now : &d->old;
@@ -218,7 +218,7 @@ int id_push(struct dedup *d, const struct id_entry *e)
     return 0;
 }
 
-static void raise(uint64_t *pos, uint64_t to)
+static void raise_position(uint64_t *pos, uint64_t to)
 {
     if (*pos < to)
         *pos = to;
@@ -229,7 +229,7 @@ static void drop_one(struct dedup *d)
     const struct id_entry *e = id_at(d, d->head);
     uint64_t pos;
 
-    if (lookup(d, e->hash, &pos) && pos == d->head) /* else a newer one has the id */
+    if (find_id(d, e->hash, &pos) && pos == d->head) /* else a newer one has the id */
         slots_forget(d, e->hash);
     d->head++;
     if (d->head % BLOCK_IDS == 0) {
@@ -246,9 +246,9 @@ void id_drop(struct dedup *d, int64_t until_ns, size_t max)
 {
     while (max-- > 0 && d->head < d->tail && id_at(d, d->head)->ts_ns <= until_ns)
         drop_one(d);
-    raise(&d->base, d->head);
-    raise(&d->open, d->head);
-    raise(&d->fresh, d->head);
+    raise_position(&d->base, d->head);
+    raise_position(&d->open, d->head);
+    raise_position(&d->fresh, d->head);
     slots_shrink(d);
 }
 
@@ -287,7 +287,7 @@ uint64_t dedup_find(struct dedup *d, struct mf_slice id, int64_t now_ns, int64_t
     if (d->head == d->tail)
         return 0;
     id_hash(d, id, hash);
-    if (!lookup(d, hash, &pos) || id_at(d, pos)->ts_ns <= now_ns - window_ns)
+    if (!find_id(d, hash, &pos) || id_at(d, pos)->ts_ns <= now_ns - window_ns)
         return 0;
     return id_at(d, pos)->seq;
 }
@@ -315,7 +315,7 @@ bool dedup_check(const struct dedup *d)
     for (uint64_t p = d->head; p < d->tail; p++) {
         if (p > d->head && id_at(d, p)->seq <= id_at(d, p - 1)->seq)
             return false;
-        if (!lookup(d, id_at(d, p)->hash, &pos) || pos < p)
+        if (!find_id(d, id_at(d, p)->hash, &pos) || pos < p)
             return false; /* a later one may have taken the id, never an earlier one */
         found += pos == p;
     }

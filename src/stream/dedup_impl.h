@@ -1,8 +1,8 @@
 /* dedup_impl.h: what dedup.c (the ids in memory) and dedup_store.c (the ids on disk) share.
  *
  * An id is kept as 128 bits of hash, made with a secret of the stream: two ids that meet by chance
- * are less likely than a disk that lies, and nobody can look for two that do.  The ids form a queue
- * in the order of their sequences, which is that of their times:
+ * are less likely than a disk that lies, and an attacker cannot search for two that do.  The ids
+ * form a queue in the order of their sequences, which is that of their times:
  *
  *     head          base          open        fresh         tail      positions, counted for ever
  *      | in large     | in small    | in the    | in their    |
@@ -28,7 +28,7 @@ struct id_slots {
     size_t cap, used;
 };
 
-/* A blob with ids: those from its first to last_seq, but what went out of the window before. */
+/* A blob with ids: those from its first to last_seq, except ids that left the window before. */
 struct id_chunk {
     uint64_t name, last_seq;
     uint32_t count;
@@ -48,7 +48,7 @@ struct dedup {
     size_t chunks, chunk_cap, large;
     uint64_t upto;    /* the chunks hold all ids of messages up to this sequence */
     int64_t retry_ns; /* after a failure: not before this */
-    bool owed;        /* a message went whose id could not be written */
+    bool owed;        /* a message was removed whose id could not be written */
     struct mf_buf buf;
 };
 

@@ -1,8 +1,9 @@
 /* dedup_store.c: the ids of messages across restarts.
  *
- * As long as a message is there its header holds its id, so a start reads the last messages.  What
- * a start must not have to read, or cannot any more, is in chunks: blobs of ids in the order of
- * their sequences.  All ids up to some sequence are in chunks, and those after it are in messages.
+ * The header of a message holds its id, so a start reads the last messages.  The ids of removed
+ * messages, and those of too many messages to read at a start, are in chunks: blobs of ids in the
+ * order of their sequences.  All ids up to some sequence are in chunks, and those after it are in
+ * messages.
  *
  *     ids/<16 hex digits: its first sequence>        ids/upto
  *      0  u8   version: 1                              0  u8   version: 1
@@ -10,10 +11,10 @@
  *     17  of each id: u64 hash[0], u64 hash[1],       17  u64  the chunks have all ids of messages
  *         u64 seq, i64 ts_ns                               up to this sequence
  *
- * All little endian.  When CHUNK_IDS have gathered they become one large chunk.  A message that
- * goes before that takes its id with it: then what has gathered is written first, as a small chunk,
+ * All little endian.  When CHUNK_IDS have gathered they become one large chunk.  The removal of a
+ * message before that would lose its id: then the gathered ids are written first, as a small chunk,
  * which is written again with the next ones until it has SMALL_IDS.  The large one replaces them.
- * A crash between leaves ids in two chunks, which is no harm. */
+ * A crash between leaves ids in two chunks, which is harmless. */
 #include "stream/dedup_impl.h"
 
 #include "base/array.h"
@@ -106,7 +107,7 @@ static bool chunk_del(struct dedup *d, struct store *st, size_t i)
     return true;
 }
 
-/* Everything that has gathered goes into small chunks. */
+/* Writes all gathered ids into small chunks. */
 static int write_small(struct dedup *d, struct store *st)
 {
     while (d->fresh < d->tail) {
@@ -180,7 +181,7 @@ int dedup_before_removal(struct dedup *d, struct store *st, uint64_t first, uint
     return rc == MF_NOMEM ? rc : 0;
 }
 
-static int gather(struct dedup *d, struct store *st, uint64_t last_seq)
+static int gather_chunks(struct dedup *d, struct store *st, uint64_t last_seq)
 {
     int rc = d->owed ? write_small(d, st) : 0;
 
@@ -203,7 +204,7 @@ void dedup_upkeep(struct dedup *d, struct store *st, uint64_t last_seq, int64_t 
         if (!chunk_del(d, st, 0))
             break;
     }
-    if (now_ns >= d->retry_ns && gather(d, st, last_seq) != 0)
+    if (now_ns >= d->retry_ns && gather_chunks(d, st, last_seq) != 0)
         d->retry_ns = now_ns + RETRY_NS; /* not at every message */
 }
 

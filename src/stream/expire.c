@@ -20,11 +20,11 @@
 #define SETTLE_MAX 16
 /* Messages of one subject that are looked at for that. */
 #define LOOK_MAX 64
-/* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
- * is due is not on disk yet. */
+/* The pause after a sweep that could remove nothing: the disk is full, memory is short, or the due
+ * messages are not on disk yet. */
 #define PAUSE_NS 20000000
 /* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark, a
- * sync, and a turn of the loop.  Nobody waits for a death that has no marker. */
+ * sync, and a turn of the loop.  No client waits for an expiry without a marker. */
 #define SWEEP_NS        4000000
 #define SWEEP_MARKED_NS 1000000
 
@@ -78,7 +78,7 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
     if (!marker_wanted(&f))
         return 0;
     const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
-    /* Many deaths are told of in one sweep: it has read the clock. */
+    /* A sweep reads the clock once for all its markers. */
     int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->expiry.now_ns : stream_now(s));
     /* Whole seconds, as the header says. */
     int64_t ttl = s->cfg.allow_msg_ttl ? f.marker_ttl_ns / CLOCK_S * CLOCK_S : TTL_NONE;
@@ -127,8 +127,8 @@ int64_t expire_late_max(struct stream *s)
 
 /* --- the sweep ----------------------------------------------------------------------------- */
 
-/* What a death has left is known by the counts before it and after it. */
-static struct summary_death told_before(const struct stream *s, struct mf_slice subject)
+/* The counts before an expiry; report_death() derives its markers and letters from them. */
+static struct summary_death begin_report(const struct stream *s, struct mf_slice subject)
 {
     return (struct summary_death){
         .subject = subject, .markers = s->stats.markers, .dead_letters = s->ttl_stats.dead_letters};
@@ -152,8 +152,8 @@ static uint64_t death_size(const struct stream *s, const struct store_expiry *d)
                                       : limits_stored_size(s, d->seq);
 }
 
-/* Its id, its letter and its marker first: what cannot be told of does not die yet. */
-static bool death(void *arg, const struct store_expiry *d)
+/* Writes its id, its letter and its marker first: a message without them does not expire yet. */
+static bool expire_message(void *arg, const struct store_expiry *d)
 {
     struct stream *s = arg;
     int64_t late = s->expiry.now_ns - d->deadline_ns;
@@ -162,7 +162,7 @@ static bool death(void *arg, const struct store_expiry *d)
                                           .deadline_ns = d->deadline_ns,
                                           .flags = d->flags,
                                           .last = d->last};
-    struct summary_death told = told_before(s, d->key);
+    struct summary_death report = begin_report(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
         dead_letters_write(s, &letter) != 0)
@@ -175,8 +175,8 @@ static bool death(void *arg, const struct store_expiry *d)
     if (late > s->expiry.late.worst_ns[0])
         s->expiry.late.worst_ns[0] = late;
     s->stats.expired++;
-    told.late_ns = late;
-    report_death(s, &told, d->seq);
+    report.late_ns = late;
+    report_death(s, &report, d->seq);
     hour_start(s);
     if (s->hour != NULL)
         hour_expired(s, s->expiry.now_ns, late, death_size(s, d));
@@ -186,13 +186,13 @@ static bool death(void *arg, const struct store_expiry *d)
 }
 
 /* One slice; true: more is due. */
-static bool sweep(struct stream *s, size_t max)
+static bool sweep_slice(struct stream *s, size_t max)
 {
     bool more;
 
     s->expiry.now_ns = stream_now(s);
     roll_late(&s->expiry.late, s->expiry.now_ns);
-    if (store_expire(s->store, s->expiry.now_ns, max, death, s, &more) > 0) {
+    if (store_expire(s->store, s->expiry.now_ns, max, expire_message, s, &more) > 0) {
         limits_count(s);
         notify_after_commit(s);
     }
@@ -206,9 +206,9 @@ static bool anything_due(struct stream *s)
     return store_next_deadline(s->store) <= stream_now(s);
 }
 
-/* What was due when the sweep began is still there.  What came due since is not stuck: the clock
- * goes on while a sweep is at work. */
-static bool stuck(const struct stream *s)
+/* True if messages that were due when the sweep began are still present.  Messages that became due
+ * during the sweep do not count. */
+static bool is_stuck(const struct stream *s)
 {
     return store_next_deadline(s->store) <= s->expiry.now_ns;
 }
@@ -217,14 +217,14 @@ static bool stuck(const struct stream *s)
 static bool expire_run(struct work_task *t)
 {
     struct stream *s = mf_container(t, struct stream, expiry.task);
-    bool told = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
-    size_t slice = told ? SLICE_MARKED : SLICE;
+    bool marked = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
+    size_t slice = marked ? SLICE_MARKED : SLICE;
 
     s->expiry.armed_ns = INT64_MAX;
     if (s->closing)
         return false;
-    bool more = sweep(s, slice);
-    if (more || stuck(s))
+    bool more = sweep_slice(s, slice);
+    if (more || is_stuck(s))
         s->expiry.armed_ns = 0;
     else
         expire_arm(s);
@@ -233,7 +233,7 @@ static bool expire_run(struct work_task *t)
     return more;
 }
 
-static void fire(void *arg)
+static void timer_fired(void *arg)
 {
     struct stream *s = arg;
 
@@ -245,7 +245,7 @@ int expire_init(struct stream *s)
 {
     s->expiry.armed_ns = INT64_MAX;
     s->expiry.task = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
-    s->expiry.timer = loop_timer_new(s->host->loop, fire, s);
+    s->expiry.timer = loop_timer_new(s->host->loop, timer_fired, s);
     return s->expiry.timer == NULL ? MF_NOMEM : 0;
 }
 
@@ -263,14 +263,14 @@ void expire_arm(struct stream *s)
     loop_timer_arm(s->expiry.timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
 
-static void resumed(void *arg)
+static void store_resumed(void *arg)
 {
     expire_arm(arg);
 }
 
 void expire_start(struct stream *s)
 {
-    store_on_resume(s->store, resumed, s);
+    store_on_resume(s->store, store_resumed, s);
     expire_arm(s);
 }
 
@@ -295,8 +295,8 @@ static size_t find_dead(struct stream *s, struct mf_slice subject, struct dead *
     return n;
 }
 
-/* Who died last decides what is told of the subject.  Deadlines are read only where that matters:
- * when some of them are tombstones and some are not. */
+/* The message that expired last decides about the marker of the subject.  Deadlines are read only
+ * where that matters: when some of them are tombstones and some are not. */
 static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
 {
     int64_t latest = INT64_MIN;
@@ -316,7 +316,7 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
     return at;
 }
 
-/* Who publishes waits, so its body is read at once. */
+/* A publisher waits, so the body is read at once. */
 static int write_letter(struct stream *s, struct mf_slice subject, const struct dead *d, bool last)
 {
     struct dead_letters_expired letter = {
@@ -340,7 +340,7 @@ static void count_settled(struct stream *s, uint64_t seq)
 /* In the open batch.  All of them, or none; one only, where it leaves a letter. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    struct summary_death told = told_before(s, subject);
+    struct summary_death report = begin_report(s, subject);
     size_t at = last_to_die(s, d, n);
     uint64_t count;
     int rc = store_reserve(s->store, n);
@@ -354,8 +354,8 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
     dead_letters_settle(s, rc == 0);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        report_death(s, &told, d[i].seq);
-        told = told_before(s, subject);
+        report_death(s, &report, d[i].seq);
+        report = begin_report(s, subject);
         count_settled(s, d[i].seq);
         linked_leaves(s, d[i].seq);
         if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)
@@ -367,7 +367,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
     return rc;
 }
 
-static int settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
+static int settle_dead(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
     s->expiry.now_ns = stream_now(s);
     store_begin(s->store, true);
@@ -381,17 +381,17 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
     return rc != 0 ? rc : end;
 }
 
-/* A batch for each letter; the message that died last comes last, with the marker. */
+/* A batch for each letter; the message that expired last is removed last, with the marker. */
 static int settle_found(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
     int rc = 0;
 
     if (s->on_expire == NULL)
-        return settle(s, subject, d, n);
+        return settle_dead(s, subject, d, n);
     size_t at = last_to_die(s, d, n);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = i == at ? 0 : settle(s, subject, d + i, 1);
-    return rc != 0 ? rc : settle(s, subject, d + at, 1);
+        rc = i == at ? 0 : settle_dead(s, subject, d + i, 1);
+    return rc != 0 ? rc : settle_dead(s, subject, d + at, 1);
 }
 
 static int settle_subject(struct stream *s, struct mf_slice subject)
@@ -403,15 +403,15 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
 
     /* Usually that is all: deaths and publishes are stored in the order of their times.  When many
      * are due at once, the publisher does not wait for them. */
-    bool more = sweep(s, SLICE_SETTLE);
+    bool more = sweep_slice(s, SLICE_SETTLE);
 
-    /* Of a subject with few messages the dead are found at once.  With many, sweeping costs less
-     * than looking for the dead among the living. */
+    /* Among few messages of a subject the expired ones are found at once.  With many, a sweep costs
+     * less than a search. */
     (void)store_key_last_accepted(s->store, subject, &count);
     more = more && count > LOOK_MAX;
 
     while ((n = find_dead(s, subject, d)) > SETTLE_MAX && more)
-        more = sweep(s, SLICE);
+        more = sweep_slice(s, SLICE);
     while (n > 0 && (rc = settle_found(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n)) == 0)
         n = find_dead(s, subject, d);
     return rc;
@@ -419,12 +419,12 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
 
 int expire_settle(struct stream *s, struct mf_slice subject)
 {
-    /* A store that waits for room has no next deadline, but it has its dead. */
+    /* A store that waits for room has no next deadline, but may have expired messages. */
     if (!anything_due(s) && (!store_full(s->store) || store_key_overdue(s->store, subject, 0) == 0))
         return 0;
     if (s->schedules == NULL)
         return settle_subject(s, subject);
-    /* A schedule that dies here takes its subject with it, and that may be this one. */
+    /* A schedule that expires here is freed with its subject, which may be this slice. */
     char *copy = mf_slice_dup(subject);
     int rc = copy == NULL ? MF_NOMEM : settle_subject(s, mf_slice(copy, subject.len));
     free(copy);
@@ -437,7 +437,7 @@ bool expire_settle_all(struct stream *s, size_t max)
         size_t slice = max < SLICE_MARKED ? max : SLICE_MARKED;
         if (slice == 0)
             return false;
-        bool more = sweep(s, slice);
+        bool more = sweep_slice(s, slice);
         max -= slice;
         if (!more)
             break;

@@ -56,7 +56,7 @@ bool stream_export_header(struct stream *s, const struct stream_msg *m, struct m
         return false;
     if (life.deadline_ns != 0)
         put_ttl(m, life.deadline_ns, out);
-    else if (own != TTL_NONE) /* nor is it infinite: nobody decided */
+    else if (own != TTL_NONE) /* nor is it infinite: no rule decided */
         header_remove(out, m->hdr, "Nats-TTL");
     return life.deadline_ns != 0 || own != TTL_NONE;
 }

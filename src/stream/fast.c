@@ -2,12 +2,14 @@
  *
  *     <prefix>.<id>.<flow>.<ok|fail>.<sequence>.<operation>.$FI
  *
- * Each message is stored as it comes.  Flow messages tell the publisher how far it is and how often
- * it will hear of that; they go to the reply subject of the message that called for them, and never
- * before what they acknowledge is on disk.  The end is a pub ack for the whole batch.
+ * Each message is stored when it arrives.  Flow messages give the publisher the last sequence and
+ * the number of messages between flow messages; they are sent to the reply subject of the message
+ * that caused them, after the commit of the messages that they acknowledge.  The end is a pub ack
+ * for the whole batch.
  *
  * Happy path: op 0, op 1..., op 2 (store and commit) or op 3 (commit).  Gap or error: with `ok` it
- * is told and the batch goes on; with `fail` what is there is committed, and the batch is over. */
+ * is reported and the batch continues; with `fail` the stored messages are committed, and the batch
+ * is over. */
 #include "stream/batch_impl.h"
 
 #include "codec/hash.h"
@@ -24,7 +26,7 @@
 
 enum fast_op { FAST_START, FAST_APPEND, FAST_COMMIT, FAST_COMMIT_EOB, FAST_PING };
 
-/* What the reply subject says. */
+/* The parts of a reply subject. */
 struct fast_reply {
     struct mf_slice id;
     uint64_t seq;
@@ -95,7 +97,7 @@ static bool reply_read(struct mf_slice rest, struct fast_reply *r)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-static void arm(struct stream *s)
+static void arm_timer(struct stream *s)
 {
     struct mf_list *l = mf_list_first(&s->fasts->used);
 
@@ -125,9 +127,9 @@ void fast_drop_silent(struct stream *s)
         struct fast *b = mf_container(mf_list_first(&s->fasts->used), struct fast, used);
         if (b->deadline_ns > now)
             break;
-        fast_drop(s, b); /* its messages are stored: nothing is lost, nobody has to be told */
+        fast_drop(s, b); /* its messages are stored: the publisher needs no notice */
     }
-    arm(s);
+    arm_timer(s);
 }
 
 static void timer_fired(void *arg)
@@ -149,7 +151,7 @@ void fast_drop_all(struct stream *s)
     s->fasts = NULL;
 }
 
-static struct fasts *fasts(struct stream *s)
+static struct fasts *get_fasts(struct stream *s)
 {
     struct fasts *fs = s->fasts;
 
@@ -178,7 +180,7 @@ static struct fast *fast_find(struct stream *s, struct mf_slice id)
 
 static struct fast *fast_new(struct stream *s, const struct fast_reply *r)
 {
-    struct fasts *fs = fasts(s);
+    struct fasts *fs = get_fasts(s);
     struct fast *b = fs == NULL ? NULL : calloc(1, sizeof *b);
 
     if (b == NULL || table_add(&fs->table, &b->node, hash_slice(r->id)) != 0) {
@@ -206,13 +208,13 @@ static void fast_touch(struct stream *s, struct fast *b)
     mf_list_del(&b->used);
     mf_list_push(&s->fasts->used, &b->used);
     if (first)
-        arm(s); /* else the timer waits for another one */
+        arm_timer(s); /* else the timer waits for another one */
 }
 
 /* --- flow messages ---------------------------------------------------------------------------- */
 
-/* One that waits for the disk, or for the end of the turn: it may come back to this very stream,
- * which is in the middle of a publish. */
+/* An answer that waits for the disk, or for the end of the turn: it may be published to this very
+ * stream, which is in the middle of a publish. */
 struct say {
     struct store_wait wait;
     struct loop_defer defer;
@@ -221,7 +223,7 @@ struct say {
     char bytes[];
 };
 
-static void publish(struct stream *s, struct mf_slice reply, struct mf_slice text)
+static void publish_answer(struct stream *s, struct mf_slice reply, struct mf_slice text)
 {
     s->host->publish(s->host->arg, &(struct mf_msg){.subject = reply, .payload = text});
 }
@@ -233,8 +235,8 @@ static void say_done(struct store_wait *w, int status)
 
     s->inflight--;
     if (status == 0)
-        publish(s, mf_slice(y->bytes, y->reply_len),
-                mf_slice(y->bytes + y->reply_len, y->text_len));
+        publish_answer(s, mf_slice(y->bytes, y->reply_len),
+                       mf_slice(y->bytes + y->reply_len, y->text_len));
     free(y);
 }
 
@@ -245,7 +247,7 @@ static void say_now(struct loop_defer *d)
 
 /* Behind what is on its way to the disk: answers keep their order, and an acknowledgement is true.
  */
-static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
+static void say_text(struct stream *s, struct mf_slice reply, struct mf_buf *text)
 {
     struct say *y = mf_buf_failed(text) ? NULL : malloc(sizeof *y + reply.len + text->len);
     int rc = 0;
@@ -278,7 +280,7 @@ static void say_ack(struct stream *s, struct mf_slice reply, uint64_t seq, unsig
 
     mf_buf_printf(&b, "{\"type\":\"ack\",\"seq\":%llu,\"msgs\":%u}", (unsigned long long)seq,
                   every);
-    say(s, reply, &b);
+    say_text(s, reply, &b);
 }
 
 static void say_gap(struct stream *s, struct mf_slice reply, uint64_t expected, uint64_t seq)
@@ -287,7 +289,7 @@ static void say_gap(struct stream *s, struct mf_slice reply, uint64_t expected, 
 
     mf_buf_printf(&b, "{\"type\":\"gap\",\"last_seq\":%llu,\"seq\":%llu}",
                   (unsigned long long)expected, (unsigned long long)seq);
-    say(s, reply, &b);
+    say_text(s, reply, &b);
 }
 
 static void say_error(struct stream *s, struct mf_slice reply, uint64_t seq,
@@ -306,12 +308,12 @@ static void say_error(struct stream *s, struct mf_slice reply, uint64_t seq,
     jsonw_str(&w, "description", e->text);
     jsonw_end(&w);
     jsonw_end(&w);
-    say(s, reply, &b);
+    say_text(s, reply, &b);
 }
 
 /* Is it time for the next one?  Then the pace changes too: half a thousand messages between flow
  * messages, shared by all batches of the stream, approached by doubling and halving. */
-static bool flow(struct stream *s, struct fast *b, struct mf_slice reply)
+static bool say_flow(struct stream *s, struct fast *b, struct mf_slice reply)
 {
     size_t share = FLOW_MOST / s->fasts->table.count;
 
@@ -336,13 +338,14 @@ static void nothing_to_say(struct stream_publish *p)
     p->done(p, &(struct stream_ack){.silent = true});
 }
 
-static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+static void refuse_publish(struct stream *s, struct stream_publish *p, const struct js_error *e)
 {
     stream_answer(s, p, &(struct stream_ack){.error = e});
 }
 
 /* The pub ack of the batch; it is over. */
-static void finish(struct stream *s, struct stream_publish *p, struct fast *b, uint64_t duplicate)
+static void finish_batch(struct stream *s, struct stream_publish *p, struct fast *b,
+                         uint64_t duplicate)
 {
     char id[BATCH_ID_MAX];
     struct stream_ack ack = {.seq = duplicate != 0 ? duplicate : b->stored_seq,
@@ -386,21 +389,21 @@ static int fast_of(struct stream *s, const struct fast_reply *r, struct fast **o
 }
 
 /* How far are we, and has all before this sequence arrived? */
-static void ping(struct stream *s, struct stream_publish *p, struct fast *b,
-                 const struct fast_reply *r)
+static void answer_ping(struct stream *s, struct stream_publish *p, struct fast *b,
+                        const struct fast_reply *r)
 {
-    bool told = false;
+    bool flowed = false;
 
     if (r->seq > b->last) {
         say_gap(s, p->msg.reply, b->last + 1, r->seq + 1);
         if (!b->gap_ok) {
-            finish(s, p, b, 0);
+            finish_batch(s, p, b, 0);
             return;
         }
         b->last = r->seq;
-        told = flow(s, b, p->msg.reply);
+        flowed = say_flow(s, b, p->msg.reply);
     }
-    if (!told)
+    if (!flowed)
         say_ack(s, p->msg.reply, b->told, b->every);
     nothing_to_say(p);
 }
@@ -415,18 +418,19 @@ static bool in_order(struct stream *s, struct stream_publish *p, struct fast *b,
         b->last = r->seq;
         return true;
     }
-    finish(s, p, b, 0);
+    finish_batch(s, p, b, 0);
     return false;
 }
 
-/* The message was refused, or is there already. */
-static void refused(struct stream *s, struct stream_publish *p, struct fast *b,
-                    const struct fast_reply *r, const struct js_error *e, bool known, uint64_t seq)
+/* The message was refused, or is a duplicate. */
+static void handle_refusal(struct stream *s, struct stream_publish *p, struct fast *b,
+                           const struct fast_reply *r, const struct js_error *e, bool known,
+                           uint64_t seq)
 {
     bool commits = r->op == FAST_COMMIT;
 
     if (known) {
-        (void)flow(s, b, p->msg.reply);
+        (void)say_flow(s, b, p->msg.reply);
         if (!commits) {
             nothing_to_say(p);
             return;
@@ -435,7 +439,7 @@ static void refused(struct stream *s, struct stream_publish *p, struct fast *b,
     if (!r->gap_ok &&
         b->last == 1) { /* answered as any other publish would be, even without acks */
         if (known) {
-            finish(s, p, b, seq);
+            finish_batch(s, p, b, seq);
             return;
         }
         fast_drop(s, b);
@@ -450,11 +454,11 @@ static void refused(struct stream *s, struct stream_publish *p, struct fast *b,
     }
     if (!known)
         b->last--;
-    finish(s, p, b, 0);
+    finish_batch(s, p, b, 0);
 }
 
-static int store(struct stream *s, struct fast *b, struct intake *in, struct batch_item *item,
-                 struct js_error *e)
+static int store_message(struct stream *s, struct fast *b, struct intake *in,
+                         struct batch_item *item, struct js_error *e)
 {
     const char *val;
     int rc = batch_check(s, NULL, item, e);
@@ -467,8 +471,8 @@ static int store(struct stream *s, struct fast *b, struct intake *in, struct bat
     return 0;
 }
 
-static void message(struct stream *s, struct stream_publish *p, struct fast *b,
-                    const struct fast_reply *r, struct intake *in)
+static void handle_message(struct stream *s, struct stream_publish *p, struct fast *b,
+                           const struct fast_reply *r, struct intake *in)
 {
     struct batch_item item = {.in = in};
     struct js_error e;
@@ -477,18 +481,18 @@ static void message(struct stream *s, struct stream_publish *p, struct fast *b,
         return;
     if (r->op == FAST_COMMIT_EOB) {
         b->last--; /* it was not a message */
-        finish(s, p, b, 0);
+        finish_batch(s, p, b, 0);
         return;
     }
     if (r->seq == 1 && r->op != FAST_COMMIT && !s->cfg.no_ack) /* as in nats-server */
         say_ack(s, p->msg.reply, 0, b->every);
-    int rc = store(s, b, in, &item, &e);
+    int rc = store_message(s, b, in, &item, &e);
     if (rc != 0) {
-        refused(s, p, b, r, &e, rc == MF_EXISTS, item.duplicate_of);
+        handle_refusal(s, p, b, r, &e, rc == MF_EXISTS, item.duplicate_of);
     } else if (r->op == FAST_COMMIT) {
-        finish(s, p, b, 0);
+        finish_batch(s, p, b, 0);
     } else {
-        (void)flow(s, b, p->msg.reply);
+        (void)say_flow(s, b, p->msg.reply);
         nothing_to_say(p);
     }
 }
@@ -527,23 +531,23 @@ bool fast_claim(struct stream *s, struct stream_publish *p, struct intake *in)
             rc = fast_of(s, &r, &b, &e);
     }
     if (rc != 0) {
-        refuse(s, p, &e);
+        refuse_publish(s, p, &e);
         return true;
     }
     if (batch_level_too_high(in)) {
         fast_drop(s, b);
         js_error_set(&e, JS_REQUIRED_API_LEVEL);
-        refuse(s, p, &e);
+        refuse_publish(s, p, &e);
         return true;
     }
     if (strip_level(s, in, &e) != 0) {
-        refuse(s, p, &e);
+        refuse_publish(s, p, &e);
         return true;
     }
     fast_touch(s, b);
     if (r.op == FAST_PING)
-        ping(s, p, b, &r);
+        answer_ping(s, p, b, &r);
     else
-        message(s, p, b, &r, in);
+        handle_message(s, p, b, &r, in);
     return true;
 }

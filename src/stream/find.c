@@ -1,9 +1,9 @@
 /* find.c: subjects that match a pattern, and the last or next message of them, in slices.
  *
  * Happy path: a walk over the tree of subjects (or a cursor) is kept between the slices; each call
- * is short, and who calls decides how many of them a turn can afford.
- * Changes: the walk and the cursor survive messages that come and go.  A last message that was
- * removed before the walk is over makes the search begin again. */
+ * is short, and the caller decides how many of them a turn can afford.
+ * Changes: the walk and the cursor survive messages that are stored and removed.  A last message
+ * that was removed before the walk is over makes the search begin again. */
 #include "stream/stream_impl.h"
 
 #include <stdlib.h>

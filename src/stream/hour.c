@@ -99,7 +99,7 @@ void hour_expired(struct stream *s, int64_t now_ns, int64_t late_ns, uint64_t by
 }
 
 /* The bucket in which the q-th part of all lies; n: there are none. */
-static size_t quantile(const uint64_t *counts, size_t n, double q)
+static size_t find_quantile(const uint64_t *counts, size_t n, double q)
 {
     uint64_t all = 0, sum = 0;
     size_t i;
@@ -118,7 +118,7 @@ static size_t quantile(const uint64_t *counts, size_t n, double q)
 
 static int64_t late_at(const struct stream_hour *h, double q)
 {
-    size_t i = quantile(h->late, STREAM_LATE_BUCKETS, q);
+    size_t i = find_quantile(h->late, STREAM_LATE_BUCKETS, q);
 
     if (i == STREAM_LATE_BUCKETS)
         return 0;
@@ -129,7 +129,7 @@ static int64_t late_at(const struct stream_hour *h, double q)
 
 static int64_t ttl_at(const struct stream_hour *h, double q)
 {
-    size_t i = quantile(h->ttl_sizes, STREAM_TTL_SIZES, q);
+    size_t i = find_quantile(h->ttl_sizes, STREAM_TTL_SIZES, q);
     int64_t s = i == STREAM_TTL_SIZES ? 0 : (int64_t)1 << (i + 1);
 
     return s < h->ttl_max_s ? s : h->ttl_max_s;
@@ -191,7 +191,7 @@ static void add_minutes(struct hour *h, struct stream_hour *out)
 }
 
 /* The ring is 59 whole minutes and the one that is being filled. */
-static int64_t covered(const struct hour *h, int64_t now_ns)
+static int64_t covered_time(const struct hour *h, int64_t now_ns)
 {
     int64_t first_ns = (h->now - (MINUTES - 1)) * MINUTE_NS;
 
@@ -210,7 +210,7 @@ void stream_hour(struct stream *s, struct stream_hour *out)
     (void)minute_at(h, now_ns);
     add_minutes(h, out);
     out->since_ns = h->since_ns;
-    out->covered_ns = covered(h, now_ns);
+    out->covered_ns = covered_time(h, now_ns);
     out->expired_bytes_total = h->expired_bytes_total;
     memcpy(out->late, h->late, sizeof out->late);
     out->late_sum_s = h->late_sum_s;

@@ -39,7 +39,7 @@ static const struct field {
     FIELD("Nats-Request-Info", request_info),
 };
 
-static void take(struct intake_headers *h, struct mf_slice name, struct mf_slice value)
+static void take_header(struct intake_headers *h, struct mf_slice name, struct mf_slice value)
 {
     /* Most lines are the application's own. */
     if (name.len < 8 || (name.ptr[0] != 'N' && name.ptr[0] != 'K' && name.ptr[0] != 'M'))
@@ -74,7 +74,7 @@ static void find_headers(struct mf_slice hdr, struct intake_headers *h)
                 last--;
             while (v < last && *v == ' ')
                 v++;
-            take(h, mf_slice(p, (size_t)(colon - p)), mf_slice(v, (size_t)(last - v)));
+            take_header(h, mf_slice(p, (size_t)(colon - p)), mf_slice(v, (size_t)(last - v)));
         }
         p = eol + 1;
     }
@@ -102,7 +102,7 @@ int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
 
 /* The block without its status and without Nats-Request-Info, in s->buf.header; the same without
  * memory. */
-static struct mf_slice clean(struct stream *s, struct mf_slice hdr, bool odd)
+static struct mf_slice clean_headers(struct stream *s, struct mf_slice hdr, bool odd)
 {
     const uint8_t *eol;
     struct mf_buf out = MF_BUF_INIT;
@@ -127,6 +127,6 @@ void intake_clean(struct stream *s, struct intake *in)
     find_headers(in->hdr, &in->h);
     if (!odd && in->h.request_info.ptr == NULL)
         return;
-    in->hdr = clean(s, in->hdr, odd);
+    in->hdr = clean_headers(s, in->hdr, odd);
     intake_read(in->hdr, &in->h);
 }

@@ -28,7 +28,7 @@ static void cut_whole(char *text, size_t len)
         text[start - 1] = '\0';
 }
 
-static int refuse(struct js_error *e, enum js_err id, const char *fmt, va_list ap)
+static int fill_error(struct js_error *e, enum js_err id, const char *fmt, va_list ap)
 {
     assert(id < JS_ERR_COUNT);
     if (e == NULL)
@@ -47,7 +47,7 @@ int js_error_set(struct js_error *e, enum js_err id, ...)
 {
     va_list ap;
     va_start(ap, id);
-    int rc = refuse(e, id, table[id].text, ap);
+    int rc = fill_error(e, id, table[id].text, ap);
     va_end(ap);
     return rc;
 }
@@ -56,7 +56,7 @@ int js_error_set_text(struct js_error *e, enum js_err id, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int rc = refuse(e, id, fmt, ap);
+    int rc = fill_error(e, id, fmt, ap);
     va_end(ap);
     return rc;
 }

@@ -29,7 +29,7 @@ int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
 
 void lifetime_use(struct stream *s, struct policy *p)
 {
-    bool opened = s->dedup != NULL; /* a stream that is being opened has no change to tell of */
+    bool opened = s->dedup != NULL; /* a stream that is being opened has no change to report */
 
     if (opened && !policy_equal(s->policy, p))
         summary_count_change(s, STREAM_TTL_POLICY);
@@ -91,8 +91,8 @@ static int64_t own_ttl(const struct stream *s, const struct intake *in)
     return s->cfg.allow_msg_ttl || (in->restored && s->policy != NULL) ? in->ttl_ns : TTL_NONE;
 }
 
-static void decide(struct stream *s, const struct intake *in, int64_t client_ttl, bool copy,
-                   struct policy_decision *d)
+static void decide_lifetime(struct stream *s, const struct intake *in, int64_t client_ttl,
+                            bool copy, struct policy_decision *d)
 {
     struct policy_message m = lifetime_message(s, in, client_ttl);
 
@@ -130,9 +130,9 @@ static int64_t whole_seconds(const struct policy_decision *d)
     return (seconds > 0 ? seconds : 1) * CLOCK_S;
 }
 
-static int clamp(struct stream *s, struct intake *in, const struct policy_decision *d)
+static int clamp_header(struct stream *s, struct intake *in, const struct policy_decision *d)
 {
-    if (d->ttl <= 0) { /* nobody says a duration: the header goes */
+    if (d->ttl <= 0) { /* no rule gives a duration: the header is removed */
         struct mf_buf without = MF_BUF_INIT;
         header_remove(&without, in->hdr, "Nats-TTL");
         in->ttl_ns = TTL_NONE;
@@ -155,7 +155,7 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
 
     if (is_exempt(in) || own_ttl(s, in) == TTL_NONE)
         return 0;
-    decide(s, in, in->ttl_ns, copy, &d);
+    decide_lifetime(s, in, in->ttl_ns, copy, &d);
     if (lifetime_is_audit(s->governor)) {
         count_audit(s, &d);
         summary_add_decision(s, in->subject, &d);
@@ -168,7 +168,7 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
                                  policy_refusal(why, &d));
     }
     if (d.verdict == POLICY_CLAMPED) {
-        rc = clamp(s, in, &d);
+        rc = clamp_header(s, in, &d);
         in->clamped = rc == 0;
         s->ttl_stats.clamped += rc == 0;
         if (rc == 0)
@@ -181,12 +181,12 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
 
 /* --- inside the append ---------------------------------------------------------------------- */
 
-static int64_t resolve(struct stream *s, struct intake *in, int64_t own)
+static int64_t resolve_ttl(struct stream *s, struct intake *in, int64_t own)
 {
     struct policy_decision d = {.ttl = own, .by = POLICY_BY_CLIENT};
 
     if (own == TTL_NONE) {
-        decide(s, in, TTL_NONE, false, &d);
+        decide_lifetime(s, in, TTL_NONE, false, &d);
         if (lifetime_is_audit(s->governor)) {
             s->ttl_stats.would_set += d.ttl != TTL_NONE;
             if (d.ttl != TTL_NONE)
@@ -204,7 +204,7 @@ int64_t lifetime_resolve_by(struct stream *s, struct intake *in)
 {
     int64_t own = own_ttl(s, in);
 
-    return s->governor == NULL || is_exempt(in) ? own : resolve(s, in, own);
+    return s->governor == NULL || is_exempt(in) ? own : resolve_ttl(s, in, own);
 }
 
 bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out)

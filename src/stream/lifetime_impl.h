@@ -74,7 +74,8 @@ static inline bool linked_concerns(const struct stream *s, struct mf_slice subje
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
 /* The same for jobs that change many: all that link to it are left to the job. */
 void linked_changed_many(struct stream *s, struct mf_slice subject, bool before);
-/* In the open batch, before a message goes: the one below it may be a permanent record again. */
+/* In the open batch, before a message is removed: the one below it may be a permanent record
+ * again. */
 void linked_leaves(struct stream *s, uint64_t seq);
 /* s->linked is there: the job looks at the messages of this subject. */
 void linked_look(struct stream *s, struct mf_slice subject);

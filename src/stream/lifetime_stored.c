@@ -111,7 +111,7 @@ void lifetime_stored_decide(struct stream *s, const struct policy *p, const stru
     decide_stored(s, r, from_ns, s->cfg.allow_msg_ttl, p, is_permanent, d);
 }
 
-static bool always(void *arg, struct mf_slice subject)
+static bool accept_any(void *arg, struct mf_slice subject)
 {
     (void)arg;
     (void)subject;
@@ -122,6 +122,6 @@ bool lifetime_may_be_linked(struct stream *s, const struct store_rec *r)
 {
     struct policy_decision d;
 
-    decide_stored(s, r, r->ts_ns, s->cfg.allow_msg_ttl, s->governor, always, &d);
+    decide_stored(s, r, r->ts_ns, s->cfg.allow_msg_ttl, s->governor, accept_any, &d);
     return d.link_denied || (d.by == POLICY_BY_RULE && d.linked);
 }

@@ -1,4 +1,4 @@
-/* limits.c: how much a stream may hold, and what goes when it holds too much.
+/* limits.c: how much a stream may hold, and which messages are removed when it holds too much.
  *
  * Sizes are counted as nats-server counts them, so that limits and `bytes` mean the same there and
  * here: a message in a file takes 30 bytes, its subject and its payload, and 4 and its header block
@@ -99,8 +99,8 @@ static bool push_out(struct stream *s, uint64_t seq)
     return rc == 0;
 }
 
-/* The oldest messages of a subject that are older than `below`, at most `max`; how many went.  What
- * readers see is found in one walk, the few others one by one. */
+/* Removes the oldest messages of a subject that are older than `below`, at most `max`; returns how
+ * many.  Messages that readers see are found in one walk, the few others one by one. */
 size_t limits_remove_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max)
 {
     struct store_cursor *c = NULL;
@@ -126,34 +126,34 @@ size_t limits_remove_oldest(struct stream *s, struct mf_slice subject, uint64_t 
     return n;
 }
 
-static uint64_t beyond(const struct stream *s, uint64_t count)
+static uint64_t count_beyond(const struct stream *s, uint64_t count)
 {
     return count <= (uint64_t)s->cfg.max_msgs_per_subject
                ? 0
                : count - (uint64_t)s->cfg.max_msgs_per_subject;
 }
 
-static uint64_t excess(struct stream *s, struct mf_slice subject)
+static uint64_t count_excess(struct stream *s, struct mf_slice subject)
 {
     uint64_t count;
 
     if (s->cfg.max_msgs_per_subject <= 0)
         return 0;
     (void)store_key_last_accepted(s->store, subject, &count);
-    return beyond(s, count);
+    return count_beyond(s, count);
 }
 
 void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
 {
-    uint64_t over = excess(s, subject);
+    uint64_t over = count_excess(s, subject);
 
     if (over > 0)
         (void)limits_remove_oldest(s, subject, below, over);
 }
 
-/* The oldest message that is left.  Those that go stay in the index until that is on disk: the
- * search goes on where it ended, not over them again. */
-static uint64_t oldest(struct stream *s)
+/* The oldest message that is left.  Removed messages stay in the index until the removal is on
+ * disk: the search continues where it ended, not over them again. */
+static uint64_t find_oldest(struct stream *s)
 {
     uint64_t seq = s->room.discarded;
     uint16_t flags;
@@ -168,7 +168,7 @@ static uint64_t oldest(struct stream *s)
 
 static bool push_out_first(struct stream *s, uint64_t except)
 {
-    uint64_t seq = oldest(s);
+    uint64_t seq = find_oldest(s);
 
     if (seq == 0 || seq == except || !push_out(s, seq))
         return false;
@@ -216,7 +216,7 @@ static bool marked_death(struct stream *s, uint64_t seq)
 /* The oldest of all, until there is room for one more. */
 static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n)
 {
-    uint64_t msgs, bytes, first = oldest(s), last = 0;
+    uint64_t msgs, bytes, first = find_oldest(s), last = 0;
 
     limits_accepted(s, &msgs, &bytes);
     msgs++;
@@ -249,7 +249,7 @@ static void span_add_key(void *arg, struct mf_slice subject)
     p->last = last > p->last ? last : p->last;
 }
 
-/* Of several subjects, by a roll-up.  A range that goes as a whole takes one record. */
+/* Of several subjects, by a roll-up.  A range that is removed as a whole needs one record. */
 static int prepare_rollup(struct stream *s, const struct intake *in, uint64_t *n)
 {
     struct span p = {.s = s, .first = store_first_accepted(s->store)};
@@ -282,7 +282,7 @@ int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
         return rc;
     /* In a batch they make room for those before it as well. */
     uint64_t known = in_batch && s->room.planned < of_all ? s->room.planned : in_batch ? of_all : 0;
-    uint64_t n = of_subject + of_all - known + 1; /* and one to take it back */
+    uint64_t n = of_subject + of_all - known + 1; /* and one to revert it */
     s->room.planned = in_batch && s->room.planned > of_all ? s->room.planned : of_all;
     return store_reserve(s->store, n < RESERVE_MAX ? (size_t)n : RESERVE_MAX);
 }
@@ -304,7 +304,7 @@ void limits_turn(struct stream *s, const struct intake *in)
 
 void limits_push_out(struct stream *s, const struct intake *in)
 {
-    uint64_t over = in->looked ? beyond(s, in->held + 1) : excess(s, in->subject);
+    uint64_t over = in->looked ? count_beyond(s, in->held + 1) : count_excess(s, in->subject);
 
     if (over == 1 && s->cfg.max_msgs_per_subject == 1 && in->previous != 0)
         (void)push_out(s, in->previous); /* the only other one */
@@ -318,7 +318,7 @@ void limits_push_out(struct stream *s, const struct intake *in)
             work_add(s->host->loop, s->owner, &s->enforce.task);
             return;
         }
-        /* The message that has just come is never pushed out by itself. */
+        /* A message never pushes itself out. */
         if (!push_out_first(s, in->seq))
             return;
     }
@@ -344,7 +344,7 @@ static bool thin_out(struct stream *s, size_t *left)
             s->enforce.keys = NULL;
             break;
         }
-        uint64_t over = excess(s, subject), max = over < *left ? over : *left;
+        uint64_t over = count_excess(s, subject), max = over < *left ? over : *left;
         size_t went = over == 0 ? 0 : limits_remove_oldest(s, subject, UINT64_MAX, max);
         *left -= went;
         s->enforce.again = s->enforce.again || went < max;
@@ -364,7 +364,7 @@ static bool thin_out(struct stream *s, size_t *left)
 static bool push_out_oldest(struct stream *s, size_t *left, bool *stuck)
 {
     if (s->cfg.discard != DISCARD_OLD)
-        return false; /* what is there stays; nothing more comes in */
+        return false; /* stored messages stay; no more are accepted */
     for (; *left > 0; --*left) {
         if (!too_much(s))
             return false;

@@ -1,17 +1,19 @@
 /* linked.c: lives that are linked to another record (permanent_if).
  *
  * A permanent record appears: up to UPGRADE_MAX messages that link to it become infinite in its own
- * batch, so that they are safe when it is acknowledged; further ones by the job, which BLOB_LINK in
- * that batch remembers over a crash.  One that cannot be read in that moment may be another rule's:
- * it becomes infinite unseen, and a blob keeps the end that it had until the job has judged it.
- * A record is permanent again when a newer one goes: noted in the batch of that.  It ceases
- * (replaced by one that ends, removed, purged, given a deadline): the job resolves messages that
- * are infinite because of it again, from that moment on. The job looks at the messages of the
- * subjects that were noted, when those are on disk; where they are too many at all messages; at
- * each start, and after a purge that names no subject, at all infinite ones, so a crash between a
- * record and its job loses nothing.  Messages that were set by hand, and those whose writer sent a
- * TTL, stay as they are. Failure: a message that cannot be changed now makes the job begin again
- * after a pause. */
+ * batch, so that they are safe when it is acknowledged.  The job upgrades further ones; BLOB_LINK
+ * in that batch remembers them over a crash.  A message that cannot be read in that moment may
+ * belong to another rule: it becomes infinite unseen, and a blob keeps its former end until the job
+ * has judged it.
+ * A record is permanent again when a newer one is removed: noted in the batch of the removal.
+ * A record ceases to be permanent (replaced by one that ends, removed, purged, given a deadline):
+ * the job resolves messages that are infinite because of it again, from that moment on.
+ *
+ * The job looks at the messages of the noted subjects when those are on disk, or at all messages
+ * where the subjects are too many.  At each start, and after a purge that names no subject, it
+ * looks at all infinite messages, so a crash between a record and its job loses nothing.  Messages
+ * that were set by hand, and those whose writer sent a TTL, stay as they are.
+ * Failure: a message that cannot be changed now makes the job begin again after a pause. */
 #include "stream/lifetime_impl.h"
 #include "stream/linked_unseen_impl.h"
 
@@ -52,7 +54,7 @@ static int set_end(struct stream *s, uint64_t seq, int64_t deadline_ns, uint16_t
 {
     int rc = scope_set_end(s, seq, &deadline_ns, bits);
 
-    return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
+    return rc == MF_NOTFOUND ? 0 : rc; /* removed meanwhile */
 }
 
 /* Infinite by its link, or no more.  u: infinite unseen, or NULL.  In the open batch. */
@@ -80,7 +82,7 @@ static int judge_seen(struct stream *s, const struct store_rec *r, const struct 
     return set_end(s, r->seq, expire_deadline(s, now_ns, d.ttl), 0);
 }
 
-static int judge(struct stream *s, const struct store_rec *r)
+static int judge_message(struct stream *s, const struct store_rec *r)
 {
     struct unseen *u = unseen_find(&s->linked->unseen, r->seq);
     int rc = judge_seen(s, r, u);
@@ -95,7 +97,7 @@ static int judge_alone(struct stream *s, const struct store_rec *r)
     int rc, end;
 
     store_begin(s->store, true);
-    rc = judge(s, r);
+    rc = judge_message(s, r);
     end = store_end(s->store, NULL);
     expire_arm(s);
     return rc != 0 ? rc : end;
@@ -108,7 +110,7 @@ static bool is_busy(const struct linked *l)
     return l->reading || l->waiting;
 }
 
-static void wake(struct linked *l)
+static void wake_job(struct linked *l)
 {
     uint64_t msgs, bytes;
 
@@ -123,7 +125,7 @@ static void note_walk(struct linked *l, enum walk_of of)
 {
     if (of > l->wanted)
         l->wanted = of;
-    wake(l);
+    wake_job(l);
 }
 
 static void note_filter(void *arg, struct mf_slice filter)
@@ -138,17 +140,17 @@ static void note_filter(void *arg, struct mf_slice filter)
         return;
     }
     l->n++;
-    wake(l);
+    wake_job(l);
 }
 
-/* In the open batch: a start goes on with what is noted. */
+/* In the open batch: a start continues with the notes. */
 static void note_on_disk(struct linked *l)
 {
     if (!l->noted)
         l->noted = store_blob_put(l->s->store, MF_LIT(BLOB_LINK), MF_LIT("1"), NULL) == 0;
 }
 
-/* All that was noted is done.  Of those that were not seen nobody is left. */
+/* All notes are done, and no unseen message is left. */
 static void forget_on_disk(struct linked *l)
 {
     unseen_clear(&l->unseen, l->s->store);
@@ -207,7 +209,7 @@ static uint64_t next_of_walk(struct linked *l, bool *more)
     return seq;
 }
 
-/* The next older one of the subject.  One that has gone leads to no other: all again. */
+/* The next older one of the subject.  A removed one leads to no other: all again. */
 static uint64_t next_of_history(struct linked *l)
 {
     uint64_t seq = l->seq;
@@ -288,7 +290,7 @@ static bool may_go_on(struct linked *l)
     return false;
 }
 
-/* From the beginning of what is noted, after a pause; a store that failed takes nothing more. */
+/* From the beginning of what is noted, after a pause; a store that failed accepts nothing more. */
 static void try_again(struct linked *l, int rc)
 {
     if (rc == MF_READONLY || rc == MF_CLOSED)
@@ -304,7 +306,7 @@ static void try_again(struct linked *l, int rc)
 
 static void on_pause(void *arg)
 {
-    wake(arg);
+    wake_job(arg);
 }
 
 static void on_read(struct store_read *read, int status)
@@ -334,8 +336,7 @@ static void on_disk(struct store_wait *wait, int status)
         work_add(l->s->host->loop, l->s->owner, &l->task);
 }
 
-/* What was noted about may be on its way to the disk: readers, and so the job, do not see it yet.
- */
+/* A noted message may not be committed yet: then readers, and so the job, do not see it. */
 static bool waits_for_disk(struct linked *l)
 {
     if (store_committed(l->s->store) >= l->end)
@@ -416,7 +417,7 @@ static void upgrade_one(struct stream *s, uint64_t seq, struct mf_slice subject)
         return;
     int rc = store_peek(s->store, seq, &r);
     if (rc == 0) {
-        rc = judge(s, &r);
+        rc = judge_message(s, &r);
     } else if (rc == MF_AGAIN || store_next_accepted(s->store, seq) == seq) {
         rc = upgrade_unseen(s, seq, deadline_ns);
         note_filter(s->linked, subject);
@@ -453,7 +454,7 @@ static void upgrade_matching(struct upgrade *u, struct mf_slice filter)
     note_on_disk(u->s->linked);
 }
 
-static void upgrade(void *arg, struct mf_slice filter)
+static void upgrade_filter(void *arg, struct mf_slice filter)
 {
     struct upgrade *u = arg;
 
@@ -473,7 +474,7 @@ void linked_changed(struct stream *s, struct mf_slice subject, bool before)
     if (after && policy_view(s->governor)->operator_denies_never)
         return; /* nothing becomes permanent by it */
     if (after)
-        policy_linked_by(s->governor, subject, upgrade, &u);
+        policy_linked_by(s->governor, subject, upgrade_filter, &u);
     else
         policy_linked_by(s->governor, subject, note_filter, s->linked);
 }

@@ -15,7 +15,7 @@ static struct mf_slice name_of(char text[NAME], uint64_t seq)
     return mf_slice(text, (size_t)snprintf(text, NAME, BLOB_LINK "/%llu", (unsigned long long)seq));
 }
 
-static int keep(struct unseen_set *u, uint64_t seq, int64_t deadline_ns)
+static int keep_unseen(struct unseen_set *u, uint64_t seq, int64_t deadline_ns)
 {
     if (u->n == u->room) {
         size_t room = u->room == 0 ? 16 : 2 * u->room;
@@ -37,7 +37,7 @@ static void load_one(void *arg, struct mf_slice name, struct mf_slice bytes)
 
     if (mf_starts(name, BLOB_LINK "/") && bytes.len == 8 &&
         mf_parse_u64(mf_slice(name.ptr + n, name.len - n), &seq) == 0)
-        (void)!keep(arg, seq, (int64_t)le64_get(bytes.ptr));
+        (void)!keep_unseen(arg, seq, (int64_t)le64_get(bytes.ptr));
 }
 
 void unseen_load(struct unseen_set *u, struct store *st)
@@ -62,7 +62,7 @@ int unseen_add(struct unseen_set *u, struct store *st, uint64_t seq, int64_t dea
 {
     char text[NAME];
     uint8_t bytes[8];
-    int rc = u->n < MOST ? keep(u, seq, deadline_ns) : MF_LIMIT;
+    int rc = u->n < MOST ? keep_unseen(u, seq, deadline_ns) : MF_LIMIT;
 
     if (rc != 0)
         return rc;

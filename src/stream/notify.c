@@ -222,7 +222,7 @@ void notify_watch(struct stream *s)
 void stream_observe(struct stream *s, struct stream_observer *o)
 {
     if (mf_list_empty(&s->notify.observers))
-        notify_from_here(s); /* what came before is not news */
+        notify_from_here(s); /* earlier messages are not news */
     mf_list_push(&s->notify.observers, &o->node);
     store_watch(s->store, notify_gone, s);
 }

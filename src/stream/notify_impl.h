@@ -11,8 +11,8 @@ void notify_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
 /* Roll-ups up to this sequence are committed: observers are notified now, or in time slices. */
 void notify_rollups(struct stream *s, uint64_t upto);
 void notify_from_here(struct stream *s); /* messages that exist already are not notified */
-/* Something was accepted that nobody waits for: later answers wait for its commit, and observers
- * are notified then. */
+/* A record was accepted for which no publish waits: later answers wait for its commit, and
+ * observers are notified then. */
 void notify_after_commit(struct stream *s);
 
 /* --- republish.c ---------------------------------------------------------------------------- */

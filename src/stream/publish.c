@@ -47,8 +47,8 @@ int64_t stream_stamp_at(const struct stream *s, int64_t now)
 {
     int64_t last = s->ends.last_ts_ns;
 
-    /* The clock is read once per turn of the loop; timestamps still tell messages apart.  What is
-     * further ahead is a copy's, from another clock. */
+    /* The clock is read once per turn of the loop; timestamps still differ.  A time further ahead
+     * is a copy's, from another clock. */
     return now > last || last > now + CLOCK_S ? now : last + 1;
 }
 
@@ -196,7 +196,7 @@ static void roll_up_key(void *arg, struct mf_slice subject)
     (void)limits_remove_oldest(r->s, subject, r->below, UINT64_MAX);
 }
 
-/* Everything that goes away because this message came; limits_prepare() has seen to it. */
+/* Removes everything that this message replaces; limits_prepare() has made it possible. */
 static void roll_up(struct stream *s, const struct intake *in)
 {
     uint64_t first, count;

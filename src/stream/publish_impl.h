@@ -16,8 +16,8 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
  * in_batch: the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
-/* Appends the message alone, with its deadline, in *a: nothing is discarded, nobody is notified. 0,
- * or the store's code. */
+/* Appends the message alone, with its deadline, in *a: nothing is discarded, no observer is
+ * notified. 0, or the store's code. */
 MF_MUSTCHECK int stream_append(struct stream *s, struct intake *in, struct store_append *a);
 /* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr
  * (s->buf.header). stream_store() does it for who has not. */

@@ -2,9 +2,9 @@
  *
  * A purge of everything is one record.  All others run in slices, one in each turn of the loop and
  * the first at once: with `keep`, the newest that stay are looked for first; then a purge by filter
- * walks the subjects that match, and one without takes ranges of sequences.  What a slice removes,
- * and the markers of the subjects it empties, are one atomic batch.  A message that comes while a
- * purge is under way is not touched by it.
+ * walks the subjects that match, and one without removes ranges of sequences.  The removals of a
+ * slice, and the markers of the subjects it empties, are one atomic batch.  A purge does not touch
+ * messages that are stored while it is under way.
  * Failure: the purge ends with what it has removed, and is refused.
  * Close: purge_drop_all() refuses those under way. */
 #include "stream/stream_impl.h"
@@ -76,8 +76,8 @@ static void find_back(struct stream *s, struct purge *p, size_t *steps)
     p->below = p->at;
 }
 
-/* Those of a filter, in the order of the stream: the last `keep` of them are noted.  What dies
- * meanwhile was there when the purge came. */
+/* Those of a filter, in the order of the stream: the last `keep` of them are noted.  A message that
+ * expires meanwhile counts: it existed when the purge began. */
 static int find_ahead(struct stream *s, struct purge *p, size_t *steps)
 {
     bool more = false;
@@ -141,7 +141,8 @@ static bool purge_subject(struct stream *s, struct purge *p, struct mf_slice sub
         (void)store_flags(s->store, seq, &flags);
         if ((*rc = store_reserve(s->store, 1)) == 0)
             *rc = dedup_before_removal(s->dedup, s->store, seq, seq);
-        /* The marker stands before the last one goes, and is not itself of this purge. */
+        /* The marker is stored before the last message is removed, and the purge does not cover
+         * it. */
         if (*rc == 0 && marks) {
             (void)store_key_last_accepted(s->store, subject, &count);
             *rc = expire_mark(s, subject, seq, count == 1, flags, MARKER_PURGE);
@@ -157,7 +158,7 @@ static bool purge_subject(struct stream *s, struct purge *p, struct mf_slice sub
     }
 }
 
-/* Its dead go before the living, or it could look as if one of them had been the last. */
+/* Expired messages are removed before the others, or one of them could seem to be the last. */
 static int settle_between(struct stream *s, struct mf_slice subject)
 {
     int rc = store_end(s->store, NULL), settled = expire_settle(s, subject);
@@ -336,7 +337,7 @@ static void rest_done(struct stream_op *op, const struct js_error *e, uint64_t c
 
     (void)count;
     free(r);
-    /* What could not be removed stays, as when a limit cannot take it; the message is stored. */
+    /* Messages that could not be removed stay, as after a limit; the new message is stored. */
     if (e != NULL && !s->closing)
         log_warn("stream %s: a rollup is not complete: %s", s->cfg.name, e->text);
     if (wait != NULL)
@@ -374,7 +375,7 @@ void purge_rest(struct stream *s, struct intake *in, int status, struct store_wa
     if (status == 0) {
         r->wait = wait;
         r->purge->below = in->seq;
-        purge_start(s, r->purge, &r->op, false); /* nobody is told from inside of this call */
+        purge_start(s, r->purge, &r->op, false); /* no callback runs inside of this call */
         return;
     }
     mf_list_init(&r->purge->link);
@@ -399,7 +400,7 @@ static uint64_t messages_from(struct stream *s, uint64_t first)
 
 static void purge_all(struct stream *s, uint64_t below, struct stream_op *op)
 {
-    /* What came before the purge goes, on disk or not. */
+    /* Accepted messages are purged, on disk or not. */
     uint64_t msgs, bytes, left, last, first = store_first_accepted(s->store);
     struct js_error e;
     int rc;

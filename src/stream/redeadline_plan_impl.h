@@ -10,7 +10,7 @@ struct redeadline_part {
     uint64_t upto;
     struct redeadline_terms terms;
 };
-/* Two for each change that comes before the job of the former change has ended. */
+/* Two for each change that is made before the job of the former change has ended. */
 #define REDEADLINE_PARTS 32
 struct redeadline_plan {
     uint64_t next; /* the first message not visited; those before it have the new terms */

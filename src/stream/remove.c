@@ -87,11 +87,11 @@ static int remove_one(struct stream *s, uint64_t seq, bool erase, struct store_w
     uint64_t count;
     int rc;
 
-    /* A damaged message has no subject to tell of; it can still go. */
+    /* A damaged message has no readable subject; it can still be removed. */
     if ((marks || s->schedules != NULL) && subject_of(s, seq, &subject) == MF_NOMEM)
         return MF_NOMEM;
     if (marks && subject != NULL && (rc = expire_settle(s, mf_str(subject))) != 0) {
-        free(subject); /* the dead beside it would be left */
+        free(subject); /* expired messages beside it would be left */
         return rc;
     }
     store_begin(s->store, true);

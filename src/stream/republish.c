@@ -1,8 +1,8 @@
 /* republish.c: copies of what is stored, on other subjects.
  *
- * A copy is written when its message is accepted, for a message may be gone before it is on disk (a
- * key with one value, written twice in a moment), and sent when it is on disk.  Streams that do not
- * republish keep nothing; the others what is on its way to the disk. */
+ * A copy is written when its message is accepted, for a message may be removed before it is on disk
+ * (a key with one value, written twice in a moment), and sent when it is on disk.  Streams that do
+ * not republish keep nothing; the others what is on its way to the disk. */
 #include "stream/stream_impl.h"
 
 #include "base/clock.h"
@@ -81,8 +81,7 @@ static void send_copy(struct stream *s, const struct copy *c, const uint8_t *p)
 
 bool republish_send(struct stream *s, size_t max)
 {
-    /* Who receives a copy may publish to this stream: what comes meanwhile goes into a new buffer.
-     */
+    /* A receiver of a copy may publish to this stream: copies of that are put into a new buffer. */
     struct mf_buf b = s->notify.copies;
     uint64_t on_disk = store_committed(s->store);
     size_t at = 0;

@@ -27,7 +27,7 @@
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static bool captured(const struct stream *s, struct mf_slice subject)
+static bool is_captured(const struct stream *s, struct mf_slice subject)
 {
     for (size_t i = 0; i < s->cfg.subjects.n; i++)
         if (subject_match(mf_str(s->cfg.subjects.at[i]), subject))
@@ -77,9 +77,9 @@ static int check_details(struct stream *s, const struct intake *in, struct js_er
     if (source.len > 0 &&
         (mf_eq(source, target) || mf_eq(source, in->subject) || !subject_valid_literal(source)))
         return js_error_set(e, JS_MESSAGE_SCHEDULES_SOURCE_INVALID);
-    if (!captured(s, target))
+    if (!is_captured(s, target))
         return js_error_set(e, JS_MESSAGE_SCHEDULES_TARGET_INVALID);
-    if (source.len > 0 && !captured(s, source))
+    if (source.len > 0 && !is_captured(s, source))
         return js_error_set(e, JS_MESSAGE_SCHEDULES_SOURCE_INVALID);
     if (h->rollup.len > 0 && !mf_eq_nocase(h->rollup, "sub"))
         return js_error_set(e, JS_MESSAGE_SCHEDULES_ROLLUP_INVALID);
@@ -100,7 +100,7 @@ static int add_rollup(struct stream *s, struct intake *in, struct js_error *e)
     return rc;
 }
 
-static struct schedule *find(const struct stream *s, struct mf_slice subject)
+static struct schedule *find_schedule(const struct stream *s, struct mf_slice subject)
 {
     const struct schedules *t = s->schedules;
     struct table_node *n = t == NULL ? NULL : table_first(&t->table, hash_slice(subject));
@@ -128,7 +128,7 @@ static int check_purge(struct stream *s, const struct intake *in, struct js_erro
         return js_error_set(e, JS_MESSAGE_SCHEDULES_DISABLED);
     /* Nothing there: allowed, as it is in nats-server. */
     uint64_t last = store_key_last_accepted(s->store, scheduler, &count);
-    const struct schedule *x = find(s, scheduler);
+    const struct schedule *x = find_schedule(s, scheduler);
     if (last != 0 && (x == NULL || x->seq != last))
         return js_error_set(e, JS_MESSAGE_SCHEDULES_SCHEDULER_INVALID);
     return 0;
@@ -148,38 +148,38 @@ int schedule_check(struct stream *s, struct intake *in, struct js_error *e)
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
-static bool before(const struct schedule *a, const struct schedule *b)
+static bool fires_before(const struct schedule *a, const struct schedule *b)
 {
     return a->next_ns != b->next_ns ? a->next_ns < b->next_ns : a->seq < b->seq;
 }
 
-static void put(struct schedules *t, size_t at, struct schedule *x)
+static void put_in_heap(struct schedules *t, size_t at, struct schedule *x)
 {
     t->heap[at] = x;
     x->at = at;
 }
 
 /* x may have changed its place in the order; n entries are in the heap. */
-static void sift(struct schedules *t, size_t n, struct schedule *x)
+static void sift_heap(struct schedules *t, size_t n, struct schedule *x)
 {
     size_t at = x->at;
 
-    for (; at > 0 && before(x, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        put(t, at, t->heap[(at - 1) / 2]);
+    for (; at > 0 && fires_before(x, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        put_in_heap(t, at, t->heap[(at - 1) / 2]);
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && before(t->heap[child + 1], t->heap[child]))
+        if (child + 1 < n && fires_before(t->heap[child + 1], t->heap[child]))
             child++;
-        if (!before(t->heap[child], x))
+        if (!fires_before(t->heap[child], x))
             break;
-        put(t, at, t->heap[child]);
+        put_in_heap(t, at, t->heap[child]);
     }
-    put(t, at, x);
+    put_in_heap(t, at, x);
 }
 
 void schedule_reorder(struct schedules *t)
 {
     for (size_t i = 0; i < t->table.count; i++)
-        sift(t, i + 1, t->heap[i]); /* those before it are in order */
+        sift_heap(t, i + 1, t->heap[i]); /* those before it are in order */
 }
 
 struct schedule *schedule_first(const struct schedules *t)
@@ -194,7 +194,7 @@ static void timer_fired(void *arg)
     schedule_run(arg);
 }
 
-static struct schedules *schedules(struct stream *s)
+static struct schedules *get_schedules(struct stream *s)
 {
     struct schedules *t = s->schedules;
 
@@ -216,7 +216,7 @@ static bool heap_room(struct schedules *t)
 static struct schedule *schedule_add(struct stream *s, struct mf_slice subject, uint64_t seq,
                                      int64_t next_ns)
 {
-    struct schedules *t = schedules(s);
+    struct schedules *t = get_schedules(s);
     struct schedule *x = t == NULL || !heap_room(t) ? NULL : calloc(1, sizeof *x + subject.len);
 
     if (x == NULL || table_add(&t->table, &x->node, hash_slice(subject)) != 0) {
@@ -227,8 +227,8 @@ static struct schedule *schedule_add(struct stream *s, struct mf_slice subject, 
     x->next_ns = next_ns;
     x->subject_len = subject.len;
     memcpy(x->subject, subject.ptr, subject.len);
-    put(t, t->table.count - 1, x);
-    sift(t, t->table.count, x);
+    put_in_heap(t, t->table.count - 1, x);
+    sift_heap(t, t->table.count, x);
     return x;
 }
 
@@ -240,8 +240,8 @@ static void schedule_drop(struct stream *s, struct schedule *x)
 
     table_del(&t->table, &x->node);
     if (last != x) {
-        put(t, x->at, last);
-        sift(t, n, last);
+        put_in_heap(t, x->at, last);
+        sift_heap(t, n, last);
     }
     t->unsaved -= x->unsaved;
     if (t->firing == x)
@@ -270,7 +270,7 @@ static int blob_put(struct stream *s, uint64_t seq, int64_t next_ns, struct mf_s
     return rc;
 }
 
-/* False: it stays.  It is void without its message, and goes at the next start. */
+/* False: it stays.  It is void without its message, and is removed at the next start. */
 static bool blob_del(struct stream *s, uint64_t seq)
 {
     char name[NAME_LEN + 1];
@@ -302,7 +302,7 @@ void schedule_forget(struct stream *s, struct schedule *x)
 void schedule_place(struct schedules *t, struct schedule *x, int64_t next_ns)
 {
     x->next_ns = next_ns;
-    sift(t, t->table.count, x);
+    sift_heap(t, t->table.count, x);
 }
 
 void schedule_move(struct stream *s, struct schedule *x, int64_t next_ns)
@@ -354,7 +354,7 @@ int schedule_plan(struct stream *s, struct intake *in)
     in->scheduled = rc == 1;
     if (!in->scheduled || (rc = store_append_ready(s->store)) != 0)
         return rc;
-    if (schedules(s) == NULL)
+    if (get_schedules(s) == NULL)
         return MF_NOMEM;
     store_accepted(s->store, &msgs, &bytes, &last);
     in->seq = last + 1;
@@ -373,9 +373,9 @@ static void timer_again(struct stream *s)
         schedule_arm(s, 0);
 }
 
-/* Limits and purges do not tell which messages went: when there are many more schedules than
- * messages, those without one go.  O(1) for each that comes. */
-static void prune(struct stream *s)
+/* Limits and purges do not report which messages they removed: when there are many more schedules
+ * than messages, those without a message are removed.  O(1) for each new schedule. */
+static void prune_schedules(struct stream *s)
 {
     struct schedules *t = s->schedules;
     uint64_t msgs, bytes, last, count;
@@ -395,7 +395,7 @@ static void prune(struct stream *s)
 /* Its blob is in the batch already. */
 static void take_up(struct stream *s, const struct intake *in)
 {
-    prune(s);
+    prune_schedules(s);
     if (schedule_add(s, in->subject, in->seq, in->fires_ns) == NULL) {
         s->schedules->missed = true;
         s->schedules->missed_ns = loop_mono_ns(s->host->loop);
@@ -413,7 +413,7 @@ int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote)
 
     if (!s->cfg.allow_msg_schedules || !header_get(r->head, "Nats-Schedule", &pattern) ||
         pattern.len == 0 || store_key_last_accepted(s->store, r->key, &count) != r->seq ||
-        find(s, r->key) != NULL)
+        find_schedule(s, r->key) != NULL)
         return 0;
     intake_read(r->head, &in.h);
     int rc = first_firing(s, &in, &in.fires_ns);
@@ -430,9 +430,9 @@ int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote)
 
 /* All messages of the subject of a schedule; there is one.  Not those behind `upto`, which a batch
  * has stored already. */
-static void purge(struct stream *s, struct mf_slice subject, uint64_t upto)
+static void purge_subject(struct stream *s, struct mf_slice subject, uint64_t upto)
 {
-    struct schedule *x = find(s, subject);
+    struct schedule *x = find_schedule(s, subject);
     uint64_t seq;
 
     while ((seq = store_key_first_accepted(s->store, subject)) != 0 && seq <= upto) {
@@ -448,7 +448,7 @@ void schedule_stored(struct stream *s, const struct intake *in)
 {
     if (!s->cfg.allow_msg_schedules)
         return;
-    struct schedule *x = find(s, in->subject);
+    struct schedule *x = find_schedule(s, in->subject);
     if (x != NULL)
         schedule_forget(s, x); /* overwritten */
     if (in->h.schedule.len > 0 && in->scheduled)
@@ -456,12 +456,12 @@ void schedule_stored(struct stream *s, const struct intake *in)
     else if (s->schedules != NULL && s->schedules->stray == in->seq)
         (void)blob_del(s, in->seq);
     if (mf_eq_str(in->h.schedule_next, "purge") && in->h.scheduler.len > 0)
-        purge(s, in->h.scheduler, in->seq);
+        purge_subject(s, in->h.scheduler, in->seq);
 }
 
 void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq)
 {
-    struct schedule *x = find(s, subject);
+    struct schedule *x = find_schedule(s, subject);
 
     if (x != NULL && x->seq == seq)
         schedule_forget(s, x);
@@ -472,7 +472,7 @@ void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq)
 struct loader {
     struct stream *s;
     bool again;          /* not the start: only those that are not in the table */
-    struct mf_buf stale; /* uint64_t: sequences of blobs whose message is gone */
+    struct mf_buf stale; /* uint64_t: sequences of blobs whose message was removed */
     int rc;
 };
 
@@ -497,7 +497,7 @@ static bool to_load(const struct loader *l, struct mf_slice subject, uint64_t se
     if (!l->again)
         return store_key(l->s->store, subject, &key) && key.last_seq == seq;
     return store_key_last_accepted(l->s->store, subject, &count) == seq &&
-           find(l->s, subject) == NULL;
+           find_schedule(l->s, subject) == NULL;
 }
 
 static void load_one(void *arg, struct mf_slice name, struct mf_slice bytes)

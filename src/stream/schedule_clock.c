@@ -1,7 +1,7 @@
 /* schedule_clock.c: schedules and a clock that is set.
  *
- * Deadlines are judged by a clock that never goes back (steady.h); schedules name moments of the
- * wall clock, so the wall clock fires them.  Set forward: what is due fires at once, once.  Set
+ * Deadlines are judged by a clock that never runs backwards (steady.h); schedules name moments of
+ * the wall clock, so the wall clock fires them.  Set forward: what is due fires at once, once.  Set
  * back: one that comes again would wait until the clock is where it was, perhaps for years.  So
  * each is looked at again: its message is read as for a firing, and cron_set_back() decides.  @at
  * has one moment and waits for it. */
@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "cron/cron.h"
 
-/* How far the wall clock is behind what this stream has seen of it. */
-static int64_t behind(struct stream *s)
+/* How far the wall clock is behind the latest time that this stream has seen. */
+static int64_t measure_lag(struct stream *s)
 {
     int64_t now = stream_now(s), floor = store_clock_floor(s->store);
 
@@ -23,7 +23,7 @@ void schedule_clock_set_back(struct stream *s)
     struct schedules *t = s->schedules;
     int64_t wall = stream_wall(s);
 
-    if (t == NULL || behind(s) < CLOCK_S) /* none comes more often */
+    if (t == NULL || measure_lag(s) < CLOCK_S) /* none comes more often */
         return;
     for (size_t i = 0; i < t->table.count; i++) {
         struct schedule *x = t->heap[i];
@@ -53,7 +53,7 @@ bool schedule_replan(struct stream *s, struct schedule *x)
     if (rc == CRON_NO_MEMORY)
         return false;
     if (rc == 0) {
-        next = cron_set_back(c, kept, stream_wall(s), behind(s));
+        next = cron_set_back(c, kept, stream_wall(s), measure_lag(s));
         cron_free(c);
     }
     x->kept_ns = 0;

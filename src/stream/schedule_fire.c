@@ -1,10 +1,11 @@
 /* schedule_fire.c: when a schedule is due.
  *
- * Happy path: schedule_run() takes the first that is due; its message is read (from disk if need
+ * Happy path: schedule_run() chooses the first that is due; its message is read (from disk if need
  * be), then the last one of its source if it names one; what it produces is stored together with
  * the removal of the schedule (@at) or its next time, as one batch of the store.  That batch is the
  * firing: after a crash it has happened or not, never half, never twice.
- * Not on disk yet: the schedule waits for that.  Gone, overwritten or unreadable: it is forgotten.
+ * Not on disk yet: the schedule waits for that.  Removed, overwritten or unreadable: it is
+ * forgotten.
  * The store refuses: another attempt after RETRY_NS. */
 #include "stream/schedule_impl.h"
 
@@ -27,7 +28,7 @@ enum fired {
 
 /* --- what it produces ------------------------------------------------------------------------- */
 
-static bool stays(struct mf_slice name)
+static bool keeps_header(struct mf_slice name)
 {
     return !mf_starts(name, "Nats-Schedule") && !mf_starts(name, "Nats-Expected-") &&
            !mf_eq_str(name, "Nats-Msg-Id") && !mf_eq_str(name, "Nats-TTL") &&
@@ -49,7 +50,7 @@ static void write_header(struct schedules *t, struct mf_slice from, const struct
         if (!header_next(from, &pos, &name, &value))
             break;
         const uint8_t *line = name.ptr;
-        if (stays(name))
+        if (keeps_header(name))
             mf_buf_append(b, line, (size_t)(from.ptr + pos - line));
     }
     header_add(b, "Nats-Scheduler", schedule_subject(x));
@@ -77,7 +78,7 @@ static void end_schedule(struct stream *s, uint64_t seq, struct schedule *x)
         schedule_forget(s, x);
 }
 
-/* Of t->firing, which goes to NULL if it is forgotten on the way. */
+/* Of t->firing, which becomes NULL if the schedule is forgotten meanwhile. */
 static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
 {
     struct schedule *x;
@@ -118,7 +119,7 @@ static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
 
 /* Everything has been read: t->hdr and t->body, or with `from_source` t->src_hdr and t->src_body.
  */
-static enum fired produce(struct stream *s, struct schedule *x, bool from_source)
+static enum fired produce_message(struct stream *s, struct schedule *x, bool from_source)
 {
     struct schedules *t = s->schedules;
     struct mf_slice hdr = mf_buf_slice(from_source ? &t->src_hdr : &t->hdr);
@@ -158,7 +159,7 @@ static enum fired produce(struct stream *s, struct schedule *x, bool from_source
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void copy(struct mf_buf *to, struct mf_slice from)
+static void copy_slice(struct mf_buf *to, struct mf_slice from)
 {
     mf_buf_clear(to);
     mf_buf_append(to, from.ptr, from.len);
@@ -174,11 +175,11 @@ static void source_done(struct stream_load *l, int status)
         return;
     enum fired f = status == MF_NOMEM ? FIRE_LATER : FIRE_NEXT;
     if (status == 0) {
-        copy(&t->src_hdr, l->msg.hdr);
-        copy(&t->src_body, l->msg.payload);
+        copy_slice(&t->src_hdr, l->msg.hdr);
+        copy_slice(&t->src_body, l->msg.payload);
     }
     if (t->firing != NULL && f == FIRE_NEXT)
-        f = produce(s, t->firing, status == 0);
+        f = produce_message(s, t->firing, status == 0);
     schedule_arm(s, f == FIRE_LATER ? stream_wall(s) + RETRY_NS : 0);
 }
 
@@ -203,17 +204,17 @@ static enum fired with_message(struct stream *s, struct schedule *x)
     if (t->h.schedule_source.len > 0)
         seq = stream_last_of(s, t->h.schedule_source);
     if (seq == 0)
-        return produce(s, x, false);
+        return produce_message(s, x, false);
     int rc = stream_get(s, seq, &m);
     if (rc == 0) {
-        copy(&t->src_hdr, m.hdr);
-        copy(&t->src_body, m.payload);
+        copy_slice(&t->src_hdr, m.hdr);
+        copy_slice(&t->src_body, m.payload);
         stream_msg_end(&m);
-        return produce(s, x, true);
+        return produce_message(s, x, true);
     }
     t->load = (struct stream_load){.seq = seq, .done = source_done};
     if (rc != MF_AGAIN || stream_load(s, &t->load) != 0)
-        return rc == MF_AGAIN ? FIRE_LATER : produce(s, x, false);
+        return rc == MF_AGAIN ? FIRE_LATER : produce_message(s, x, false);
     t->busy = true;
     return FIRE_WAIT;
 }
@@ -228,8 +229,8 @@ static void message_done(struct stream_load *l, int status)
     if (s->closing)
         return;
     if (t->firing != NULL && status == 0) {
-        copy(&t->hdr, l->msg.hdr);
-        copy(&t->body, l->msg.payload);
+        copy_slice(&t->hdr, l->msg.hdr);
+        copy_slice(&t->body, l->msg.payload);
         f = with_message(s, t->firing);
     } else if (t->firing != NULL) {
         f = status == MF_NOMEM ? FIRE_LATER : FIRE_NEXT;
@@ -251,7 +252,7 @@ static void disk_done(struct store_wait *w, int status)
         schedule_run(t->stream);
 }
 
-static enum fired fire(struct stream *s, struct schedule *x)
+static enum fired fire_schedule(struct stream *s, struct schedule *x)
 {
     struct schedules *t = s->schedules;
     struct stream_msg m;
@@ -270,8 +271,8 @@ static enum fired fire(struct stream *s, struct schedule *x)
     t->firing = x;
     rc = stream_get(s, x->seq, &m);
     if (rc == 0) {
-        copy(&t->hdr, m.hdr);
-        copy(&t->body, m.payload);
+        copy_slice(&t->hdr, m.hdr);
+        copy_slice(&t->body, m.payload);
         stream_msg_end(&m);
         return with_message(s, x);
     }
@@ -319,7 +320,7 @@ void schedule_run(struct stream *s)
     if (t->unsaved > 0)
         save_again(s);
     for (size_t n = 0; n < SLICE && (x = schedule_first(t)) != NULL && x->next_ns <= now; n++) {
-        enum fired f = fire(s, x);
+        enum fired f = fire_schedule(s, x);
         if (f == FIRE_WAIT)
             return;
         if (f == FIRE_LATER) {

@@ -30,7 +30,7 @@ struct schedules {
     int64_t missed_ns; /* when that was last so (mono) */
     uint64_t stray;    /* a blob of this sequence could not be deleted; 0: none */
     /* schedule_fire.c: one fires at a time. */
-    struct schedule *firing; /* NULL: none, or it went away meanwhile */
+    struct schedule *firing; /* NULL: none, or it was removed meanwhile */
     bool busy;               /* a read or the disk is waited for */
     struct stream_load load; /* its message, then its source's */
     struct store_wait wait;

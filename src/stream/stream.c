@@ -55,7 +55,7 @@ static void parts_use(struct stream *s, const struct parts *p)
 
 /* --- open ---------------------------------------------------------------------------------- */
 
-/* What only the last message tells: its time and its id. */
+/* Remembers the time and the id of the last message. */
 static void remember_last(struct stream *s)
 {
     uint64_t seq = store_prev(s->store, UINT64_MAX), last = store_last_seq(s->store);
@@ -98,7 +98,7 @@ static void stream_free(struct stream *s)
     free(s);
 }
 
-static int load(struct stream *s)
+static int load_stream(struct stream *s)
 {
     int64_t now = stream_now(s);
     int rc;
@@ -146,7 +146,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     parts_use(s, &parts);
     s->cfg = *cfg; /* the caller's again if something fails */
     notify_from_here(s);
-    if ((rc = load(s)) != 0) {
+    if ((rc = load_stream(s)) != 0) {
         redeadline_stop(s);
         backfill_stop(s);
         linked_stop(s);
@@ -167,7 +167,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
 
 /* --- close --------------------------------------------------------------------------------- */
 
-static void closed(void *arg)
+static void store_closed(void *arg)
 {
     struct stream *s = arg;
     void (*done)(void *) = s->closed;
@@ -177,7 +177,7 @@ static void closed(void *arg)
     done(done_arg);
 }
 
-static void uncount(struct stream *s)
+static void uncount_usage(struct stream *s)
 {
     int64_t *account = s->memory ? &s->host->account_usage->memory : &s->host->account_usage->file;
     int64_t *server = s->memory ? &s->host->server_usage->memory : &s->host->server_usage->file;
@@ -187,8 +187,8 @@ static void uncount(struct stream *s)
     s->room.counted_bytes = 0;
 }
 
-/* Nothing goes on by itself any more. */
-static void stop(struct stream *s)
+/* Stops all timers and jobs. */
+static void stop_work(struct stream *s)
 {
     s->closing = true;
     batch_drop_all(s);
@@ -206,20 +206,20 @@ static void stop(struct stream *s)
     work_cancel(s->host->loop, &s->notify.task);
     work_cancel(s->host->loop, &s->expiry.task);
     work_cancel(s->host->loop, &s->purge.task);
-    uncount(s);
+    uncount_usage(s);
 }
 
 void stream_close(struct stream *s, void (*done)(void *arg), void *arg)
 {
     s->closed = done;
     s->closed_arg = arg;
-    stop(s);
-    store_close(s->store, closed, s);
+    stop_work(s);
+    store_close(s->store, store_closed, s);
 }
 
 void stream_forget(struct stream *s)
 {
-    stop(s);
+    stop_work(s);
     stream_free(s);
 }
 

@@ -1,11 +1,11 @@
 /* stream_census.h: the messages of some subjects counted by state, and in groups by the first
  * tokens of their subjects.
  *
- * A census goes over the tree of subjects and over the messages of each, in steps, over several
- * turns: a step is a node of the tree or a message, some ten nanoseconds each.  Nothing is read
- * but the times of at most STREAM_CENSUS_TIMES messages, and only for groups.  Memory: 200 KB,
- * however many messages and groups there are.  Messages that come and go meanwhile are counted or
- * not.  Once its stream is closed only stream_census_free() may follow. */
+ * A census visits the tree of subjects and the messages of each, in steps, over several turns: a
+ * step is a node of the tree or a message, some ten nanoseconds each.  Nothing is read but the
+ * times of at most STREAM_CENSUS_TIMES messages, and only for groups.  Memory: 200 KB, however many
+ * messages and groups there are.  Messages that are stored or removed meanwhile are counted or not.
+ * Once its stream is closed only stream_census_free() may follow. */
 #ifndef MAYFLY_STREAM_CENSUS_H
 #define MAYFLY_STREAM_CENSUS_H
 
@@ -33,7 +33,7 @@ struct stream_census;
 /* filter: of these subjects; empty: of all.  depth: tokens of a group's prefix; 0: no groups.
  * NULL: out of memory. */
 struct stream_census *stream_census_new(struct stream *s, struct mf_slice filter, unsigned depth);
-/* The message whose time is needed next; 0: no more.  Then stream_census_time() tells it, with 0
+/* The message whose time is needed next; 0: no more.  Then stream_census_time() sets it, with 0
  * where it cannot be read.  Before the first stream_census_step(). */
 uint64_t stream_census_wants(struct stream_census *c);
 void stream_census_time(struct stream_census *c, uint64_t seq, int64_t ts_ns);

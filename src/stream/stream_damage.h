@@ -10,7 +10,7 @@ struct stream;
 struct stream_damage {
     size_t places;       /* on disk that are damaged and matter (store_damage_open()) */
     uint64_t messages;   /* that are lost or cannot be read */
-    bool found_at_start; /* what lay there is missing, and nothing tells which messages */
+    bool found_at_start; /* messages are missing there, and nothing shows which */
     uint64_t seq[STREAM_DAMAGE_SEQS]; /* some of those that cannot be read */
     size_t seqs;
 };

@@ -28,7 +28,7 @@ struct stream_host {
     void (*publish)(void *arg, const struct mf_msg *m);
     /* An advisory about batches: reason is "timeout", "large", "incomplete" or "unsupported". */
     void (*batch_abandoned)(void *arg, struct stream *s, struct mf_slice batch, const char *reason);
-    /* Sends the warning of a message; false: nobody is subscribed.  NULL: nobody ever is. */
+    /* Sends the warning of a message; false: no client is subscribed.  NULL: none ever is. */
     bool (*ttl_expiring)(void *arg, struct stream *s, const struct stream_expiring *e);
     /* Summaries of lifetime events.  ttl_heard: is there interest in this kind?  ttl_event sends
      * one; NULL: there is never interest. */

@@ -1,6 +1,6 @@
-/* stream_hour.h: what came and what ended in a stream during the last hour, and how late.
+/* stream_hour.h: messages stored and expired in a stream during the last hour, and how late.
  *
- * A ring of minutes per stream, made with its first policy or its first death: a stream without
+ * A ring of minutes per stream, made with its first policy or its first expiry: a stream without
  * either pays nothing.  Adding is O(1); a sum is O(60).  It begins empty at each start. */
 #ifndef MAYFLY_STREAM_HOUR_H
 #define MAYFLY_STREAM_HOUR_H

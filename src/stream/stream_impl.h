@@ -76,7 +76,7 @@ struct stream {
     struct stream_stats stats; /* late_max_ns: see expiry.late; removed: messages at the opening */
 
     /* The TTL policy (lifetime.c). */
-    struct policy *policy;         /* NULL: nobody says anything about TTLs */
+    struct policy *policy;         /* NULL: no rules about TTLs */
     const struct policy *governor; /* `policy` while it is active; NULL: plain JetStream */
     bool slides;                   /* slide: read, and it is in force */
     const char *on_expire;         /* the prefix of dead letters; NULL: none are written */

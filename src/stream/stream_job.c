@@ -116,7 +116,7 @@ static void on_read(struct store_read *read, int status)
     else if (status == MF_NOMEM)
         rc = status;
     else
-        j->next = read->seq + 1; /* gone or damaged: nothing to do for it */
+        j->next = read->seq + 1; /* removed or damaged: nothing to do for it */
     if (!is_final(rc))
         continue_after(j, rc == 0 ? j->gap_ns / j->slice : PAUSE_NS);
 }
@@ -158,7 +158,7 @@ static void read_next(struct stream_job *j)
         j->reading = true;
     else if (rc == MF_NOMEM)
         continue_after(j, PAUSE_NS);
-    else { /* gone, or damaged */
+    else { /* removed, or damaged */
         j->next = j->read.seq + 1;
         continue_after(j, 0);
     }
@@ -174,7 +174,7 @@ static void run_slice(struct stream_job *j)
     int rc = visit_some(j, &wrote), noted = wrote ? j->ops->note(j) : 0;
     if (noted != 0 && rc == 0)
         rc = noted;
-    /* One that has to be read goes on from there, the others from here. */
+    /* A slice that needs a read does not wait for its commit: the read continues the job. */
     bool wait = wrote && rc == 0;
     int ended = store_end(s->store, wait ? &j->wait : NULL);
     if (wrote)

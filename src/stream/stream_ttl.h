@@ -14,7 +14,7 @@ struct stream_ttl_stats {
     uint64_t would_set, would_clamp, would_reject;     /* enforce: audit */
     uint64_t set, touched, touched_by_read, persisted; /* messages */
     uint64_t dead_letters, dead_letters_dropped;       /* on_expire */
-    uint64_t warned;                                   /* messages whose near end was told of */
+    uint64_t warned;                                   /* messages whose near end was announced */
 };
 const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s);
 
@@ -84,17 +84,17 @@ struct stream_deadline_change {
     uint64_t seq;
     int64_t deadline_ns; /* 0: none; one that is past ends the message at once, with its marker */
     bool infinite, pinned;
-    bool done; /* out: false: the message is gone */
+    bool done; /* out: false: the message does not exist */
     bool cut;  /* out: a newer message of its subject ends before the wanted deadline */
 };
 /* Gives n messages new deadlines as one atomic batch.  op is answered when that is on disk, with
  * the number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */
 void stream_change_deadlines(struct stream *s, enum stream_life_cause why,
                              struct stream_deadline_change *at, size_t n, struct stream_op *op);
-/* slide: read.  The last value of a subject was read: its life begins again, if more than a 64th
- * of its TTL (at most 5 minutes) of it is used.  Nobody waits: the record (32 bytes) goes to disk
- * with the next group, and what cannot be written now is not renewed.  Deadlines set by hand stay.
- */
+/* slide: read.  The last value of a subject was read: its life begins again, if more than a 64th of
+ * its TTL (at most 5 minutes) of it is used.  No call waits: the record (32 bytes) is written with
+ * the next group, and a life whose record cannot be written now is not renewed.  Deadlines set by
+ * hand stay. */
 bool stream_slides(const struct stream *s); /* else nothing is to be done; O(1) */
 void stream_slide_read(struct stream *s, const struct stream_msg *m);
 static inline void stream_slide(struct stream *s, const struct stream_msg *m)
@@ -102,7 +102,8 @@ static inline void stream_slide(struct stream *s, const struct stream_msg *m)
     if (stream_slides(s))
         stream_slide_read(s, m);
 }
-/* Is a later message of this subject accepted than readers can see?  Then a barrier comes first. */
+/* Is a later message of this subject accepted than readers can see?  Then a barrier is needed
+ * first. */
 bool stream_subject_pending(struct stream *s, struct mf_slice subject);
 
 #endif

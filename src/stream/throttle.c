@@ -13,7 +13,7 @@ static void queue_tasks(struct store_wait *w, int status)
 {
     struct stream *s = mf_container(w, struct stream, throttle.wait);
 
-    (void)status; /* a store that takes no more writes refuses the next slice */
+    (void)status; /* a store that accepts no more writes refuses the next slice */
     s->throttle.waits = false;
     for (size_t i = 0; i < MF_COUNT(s->throttle.task); i++) {
         struct work_task *t = s->throttle.task[i];

@@ -56,7 +56,7 @@ static uint64_t *counter_of(struct stream *s, enum stream_life_cause why)
     }
 }
 
-/* Refused half way: what was accepted stays, and the answer tells of the trouble when that is on
+/* Refused half way: the accepted records stay, and the answer reports the error when they are on
  * disk. */
 void stream_change_deadlines(struct stream *s, enum stream_life_cause why,
                              struct stream_deadline_change *at, size_t n, struct stream_op *op)

@@ -9,18 +9,18 @@
 
 /* A store that was restored by an older version may hold times before 1970, which nothing can be
  * counted with. */
-static int64_t time_told(const struct store_rec *r)
+static int64_t reported_time(const struct store_rec *r)
 {
     return r->ts_ns < 0 ? 0 : r->ts_ns;
 }
 
-static int fill(const struct store_rec *r, struct stream_msg *out)
+static int fill_message(const struct store_rec *r, struct stream_msg *out)
 {
     struct mf_buf *b;
     int rc;
 
     *out = (struct stream_msg){.seq = r->seq,
-                               .ts_ns = time_told(r),
+                               .ts_ns = reported_time(r),
                                .deadline_ns = r->deadline_ns,
                                .subject = r->key,
                                .hdr = r->head,
@@ -44,8 +44,8 @@ void stream_msg_end(const struct stream_msg *m)
             lend_give(m->lent[i]);
 }
 
-/* For readers: the time matters only where something can die of it, and to ask for it costs more
- * than to find a message. */
+/* For readers: the time matters only where messages can expire, and to ask for it costs more than
+ * to find a message. */
 void stream_look_at_clock(struct stream *s)
 {
     if (store_has_deadlines(s->store))
@@ -59,7 +59,7 @@ int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
 
     stream_look_at_clock(s);
     rc = store_peek(s->store, seq, &r);
-    return rc != 0 ? rc : fill(&r, out);
+    return rc != 0 ? rc : fill_message(&r, out);
 }
 
 int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out)
@@ -74,7 +74,7 @@ int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out)
         return MF_NOMEM;
     rc = store_read_now(s->store, seq, b, &r);
     if (rc == 0)
-        rc = fill(&r, out);
+        rc = fill_message(&r, out);
     if (rc == 0)
         out->lent[1] = b;
     else
@@ -89,9 +89,9 @@ static void load_done(struct store_read *r, int status)
 
     l->msg = (struct stream_msg){.seq = l->seq};
     if (status == 0)
-        status = fill(&r->rec, &l->msg);
+        status = fill_message(&r->rec, &l->msg);
     lent = l->msg.lent[0];
-    l->done(l, status); /* l may be gone after this */
+    l->done(l, status); /* l may be freed after this */
     lend_give(lent);
 }
 
@@ -228,8 +228,8 @@ void stream_cursor_free(struct stream_cursor *c)
 /* --- by time -------------------------------------------------------------------------------- */
 
 /* Timestamps grow with sequences, so the place is found by halving; each probe reads one message,
- * which may have to come from disk: then the search goes on when it is there.  With nobody to be
- * told (done is NULL) it waits for the disk instead. */
+ * which may have to be read from disk: then the search continues after the read.  Without a
+ * callback (done is NULL) it waits for the disk instead. */
 
 static void seek_on(struct stream_seek *k, uint64_t from);
 
@@ -254,7 +254,7 @@ static void seek_loaded(struct stream_load *l, int status)
     struct stream_seek *k = mf_container(l, struct stream_seek, load);
 
     if (status != 0) {
-        seek_on(k, l->seq + 1); /* gone meanwhile, or damaged: its neighbour tells as well */
+        seek_on(k, l->seq + 1); /* removed meanwhile, or damaged: its neighbour serves as well */
         return;
     }
     seek_probed(k, l->seq, l->msg.ts_ns);
@@ -273,7 +273,7 @@ static int read_time(struct stream *s, uint64_t seq, bool wait, int64_t *ts_ns)
         mf_buf_fini(&b);
     }
     if (rc == 0)
-        *ts_ns = time_told(&r);
+        *ts_ns = reported_time(&r);
     return rc;
 }
 
@@ -390,7 +390,7 @@ size_t stream_lost(struct stream *s)
 
 /* --- for consumers -------------------------------------------------------------------------- */
 
-/* By the time that was seen last: who takes the message looks at the clock. */
+/* By the time that was seen last: the reader of the message looks at the clock. */
 uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
 {
     return store_cursor_next_any(c->c, more, dead);

@@ -26,7 +26,7 @@ struct warn {
     struct stream *s;
     struct loop_timer *timer;
     int64_t warn_ns, grain_ns;
-    int64_t told_ns;           /* W: all that end up to here were told of */
+    int64_t told_ns;           /* W: all messages that end up to here were announced */
     struct stream_ahead *page; /* of the visit under way; NULL: none */
     int64_t to_ns;             /* where it ends */
     bool noted, found;         /* W is in the blob; the visit found messages */
@@ -71,8 +71,8 @@ static void add_young(struct warn *w, uint64_t seq)
     }
 }
 
-/* true: some of them are not on disk yet.  An event may be stored in this very stream: what comes
- * meanwhile goes into another buffer. */
+/* true: some of them are not on disk yet.  An event may be stored in this very stream: messages
+ * stored meanwhile are noted in another buffer. */
 static bool warn_of_young(struct warn *w, int64_t now_ns)
 {
     struct mf_buf young = w->young;
@@ -228,8 +228,8 @@ static int warn_new(struct stream *s)
     return 0;
 }
 
-/* `warn` has become shorter: what was told of too early for it is told of again in time.  An update
- * that leaves it alone finds W where a visit of now would leave it, at most. */
+/* `warn` has become shorter: a message that was announced too early for it is announced again in
+ * time.  An update that leaves it alone finds W where a visit of now would leave it, at most. */
 static void start_earlier(struct warn *w)
 {
     int64_t top = stream_now(w->s) + w->warn_ns;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static uint64_t order(void *arg, uint32_t id)
+static uint64_t entry_order(void *arg, uint32_t id)
 {
     return index_seq(arg, id);
 }
@@ -17,7 +17,7 @@ int index_wheel_add(struct index *ix, uint32_t id, int64_t deadline_ns)
                       .bits = BLOCK_BITS,
                       .at = offsetof(struct block, e) + offsetof(struct entry, wheel_ref),
                       .stride = sizeof(struct entry)},
-            .order = order,
+            .order = entry_order,
             .arg = ix,
         };
         ix->wheel = wheel_new(&owner, ix->now_ns);

@@ -11,7 +11,7 @@
  * sequences are dense; all else O(1), amortised where blocks are merged: one call moves at most 160
  * entries, and the shorter half of the directory (12 bytes per block) when it is in the middle.
  *
- * An empty index holds no memory but the set of keys; the wheel comes with the first deadline. */
+ * An empty index holds no memory but the set of keys; the wheel is made with the first deadline. */
 #ifndef STORE_INDEX_H
 #define STORE_INDEX_H
 

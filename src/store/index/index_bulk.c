@@ -178,7 +178,7 @@ static int append_piece(struct index_bulk *b)
 }
 
 /* Hands the filled piece to the lane, after the piece behind it is done. */
-static int submit(struct index_bulk *b)
+static int submit_piece(struct index_bulk *b)
 {
     lane_submit(b->lane);
     if (lane_submitted(b->lane) - b->appended == PIECES - 1)
@@ -203,7 +203,7 @@ int index_bulk_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t
                                              .flags = flags,
                                              .key = key.ptr,
                                              .len = (uint32_t)key.len};
-    return p->count == PIECE ? submit(b) : 0;
+    return p->count == PIECE ? submit_piece(b) : 0;
 }
 
 /* Entries of a key that was made twice get the real one. */

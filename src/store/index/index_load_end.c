@@ -43,7 +43,7 @@ static void leave_out(struct finish *f, struct block *b)
 }
 
 /* Merges sparse neighbours; true: r was freed. */
-static bool join(struct index *ix, struct block *l, struct block *r)
+static bool join_blocks(struct index *ix, struct block *l, struct block *r)
 {
     uint64_t delta = block_last_seq(r) - l->base;
     unsigned count = l->count + r->count;
@@ -154,7 +154,7 @@ static int finish_all(struct finish *f)
         }
         if (kept > d->head) {
             uint32_t before = d->block[kept - 1];
-            if (join(ix, ix->page[before], b))
+            if (join_blocks(ix, ix->page[before], b))
                 continue;
             if (finish_block(f, before) != 0)
                 return MF_NOMEM;

@@ -211,7 +211,7 @@ int store_folder_open(struct store_folder **out, struct store_folder *parent, co
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Opened anew: a duplicate of f->fd would share its position with other walks. */
-static DIR *walk(int dir, const char *name)
+static DIR *open_walk(int dir, const char *name)
 {
     int fd;
 
@@ -228,7 +228,7 @@ static DIR *walk(int dir, const char *name)
 int store_folder_list(struct store_folder *f, int (*visit)(void *arg, const char *name), void *arg,
                       struct mf_error *e)
 {
-    DIR *d = walk(f->fd, ".");
+    DIR *d = open_walk(f->fd, ".");
     struct dirent *entry;
     int rc = 0;
 
@@ -254,7 +254,7 @@ bool store_folder_has(struct store_folder *f, const char *name)
  * or of a file is removed itself: what it points to stays. */
 static int empty_and_remove(struct store_folder *f, const char *name, struct mf_error *e)
 {
-    DIR *d = walk(f->fd, name);
+    DIR *d = open_walk(f->fd, name);
     struct dirent *entry;
     int rc = 0;
 
@@ -314,7 +314,7 @@ void store_folder_empty(struct store_folder *f, const char *gone)
 
 void store_folder_tidy(struct store_folder *f)
 {
-    DIR *d = walk(f->fd, ".");
+    DIR *d = open_walk(f->fd, ".");
     struct dirent *entry;
     struct mf_error e;
 

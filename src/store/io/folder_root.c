@@ -20,7 +20,7 @@ struct reach {
     bool made; /* the last part was made: from here on links are not the operator's */
 };
 
-static int step(struct reach *r, const char *part, bool make, struct mf_error *e)
+static int open_part(struct reach *r, const char *part, bool make, struct mf_error *e)
 {
     int flags = O_PATH | O_DIRECTORY | O_CLOEXEC, fd, rc;
 
@@ -46,7 +46,7 @@ static int step(struct reach *r, const char *part, bool make, struct mf_error *e
 
 /* Opens part by part, so that a missing part is made in the folder that was checked.  MF_NOTFOUND
  * (without make): fd is the last existing folder. */
-static int reach(struct reach *r, const char *path, bool make, struct mf_error *e)
+static int reach_folder(struct reach *r, const char *path, bool make, struct mf_error *e)
 {
     size_t n = strlen(path);
     int rc = 0;
@@ -70,7 +70,7 @@ static int reach(struct reach *r, const char *path, bool make, struct mf_error *
         part[to - from] = '\0';
         memcpy(r->path, path, to);
         r->path[to] = '\0';
-        rc = step(r, part, make, e);
+        rc = open_part(r, part, make, e);
         if (rc == 0)
             r->done = to;
     }
@@ -87,7 +87,7 @@ static void reach_end(struct reach *r)
 }
 
 /* path/name, or its text too long. */
-static int join(char dst[PATH_MAX], const char *path, const char *name, struct mf_error *e)
+static int join_path(char dst[PATH_MAX], const char *path, const char *name, struct mf_error *e)
 {
     bool slash = mf_ends(mf_str(path), "/");
 
@@ -111,9 +111,9 @@ int store_folder_root(struct store_folder **out, const char *path, const char *n
 {
     char whole[PATH_MAX];
     struct reach r;
-    int fd, rc = reach(&r, path, true, e);
+    int fd, rc = reach_folder(&r, path, true, e);
 
-    if (rc == 0 && (rc = join(whole, path, name, e)) == 0) {
+    if (rc == 0 && (rc = join_path(whole, path, name, e)) == 0) {
         rc = folder_open_fd(r.fd, name, whole, &fd, e);
         if (rc == MF_NOTFOUND && (rc = folder_make_fd(r.fd, name, whole, e)) == 0)
             rc = folder_open_fd(r.fd, name, whole, &fd, e);
@@ -124,7 +124,7 @@ int store_folder_root(struct store_folder **out, const char *path, const char *n
 
 /* --- may it be used? -------------------------------------------------------------------------- */
 
-static int writable(int dir, const char *path, struct mf_error *e)
+static int check_writable(int dir, const char *path, struct mf_error *e)
 {
     if (faccessat(dir, ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0)
         return 0;
@@ -135,7 +135,7 @@ int store_folder_check(struct store_folder *f, struct mf_error *e)
 {
     int rc = folder_trust(f->fd, f->path, e);
 
-    return rc != 0 ? rc : writable(f->fd, f->path, e);
+    return rc != 0 ? rc : check_writable(f->fd, f->path, e);
 }
 
 int store_folder_probe(struct store_folder **out, const char *path, const char *name,
@@ -143,13 +143,13 @@ int store_folder_probe(struct store_folder **out, const char *path, const char *
 {
     char whole[PATH_MAX];
     struct reach r;
-    int fd = -1, rc = reach(&r, path, false, e);
+    int fd = -1, rc = reach_folder(&r, path, false, e);
 
     *out = NULL;
-    if (rc == 0 && (rc = join(whole, path, name, e)) == 0)
+    if (rc == 0 && (rc = join_path(whole, path, name, e)) == 0)
         rc = folder_open_fd(r.fd, name, whole, &fd, e);
     if (rc == MF_NOTFOUND && r.fd >= 0) /* it would be made here */
-        rc = writable(r.fd, r.path, e);
+        rc = check_writable(r.fd, r.path, e);
     reach_end(&r);
     if (rc == 0 && fd >= 0)
         rc = folder_wrap(out, fd, whole, e);
@@ -159,7 +159,7 @@ int store_folder_probe(struct store_folder **out, const char *path, const char *
 /* --- the lock --------------------------------------------------------------------------------- */
 
 /* Only readers (`mayfly check`) share it; a server's hold excludes all. */
-static int refused(struct store_folder *f, int fd, struct mf_error *e)
+static int explain_refusal(struct store_folder *f, int fd, struct mf_error *e)
 {
     char text[24];
     ssize_t n = pread(fd, text, sizeof text, 0);
@@ -217,7 +217,7 @@ int store_folder_claim(struct store_folder *f, struct mf_error *e)
     }
     RETRY(done, flock(fd, LOCK_EX | LOCK_NB));
     if (done != 0) {
-        rc = errno == EWOULDBLOCK ? refused(f, fd, e)
+        rc = errno == EWOULDBLOCK ? explain_refusal(f, fd, e)
                                   : mf_fail_errno(e, MF_IO, "lock %s/" STORE_FOLDER_LOCK, f->path);
         close(fd);
         return rc;

@@ -28,7 +28,7 @@ bool store_io_name_ok(const char *name)
 #define WHERE_MAX 1024
 
 /* "PARENT/DIR", for texts; the directory may be renamed meanwhile. */
-static const char *where(struct dir_io *d, char dst[WHERE_MAX])
+static const char *print_path(struct dir_io *d, char dst[WHERE_MAX])
 {
     io_fd_lock();
     snprintf(dst, WHERE_MAX, "%s/%s", d->parent->path, d->name);
@@ -37,12 +37,12 @@ static const char *where(struct dir_io *d, char dst[WHERE_MAX])
 }
 
 /* "verb DIR/NAME: strerror(errno)" */
-static int failed(struct store_io *io, const char *verb, const char *name, struct mf_error *e)
+static int fail_file(struct store_io *io, const char *verb, const char *name, struct mf_error *e)
 {
     int err = errno;
     char dir[WHERE_MAX];
 
-    where(dir_of(io), dir);
+    print_path(dir_of(io), dir);
     errno = err;
     return mf_fail_errno(e, folder_io_code(err), "%s %s/%s", verb, dir, name);
 }
@@ -53,7 +53,7 @@ static int check_name(struct store_io *io, const char *name, struct mf_error *e)
 
     if (store_io_name_ok(name))
         return 0;
-    return mf_fail(e, MF_INVAL, "file name '%s' in %s", name, where(dir_of(io), dir));
+    return mf_fail(e, MF_INVAL, "file name '%s' in %s", name, print_path(dir_of(io), dir));
 }
 
 /* --- the directory ---------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static int dir_enter(struct store_io *io, struct mf_error *e)
     char text[WHERE_MAX];
 
     if (d->entered)
-        return mf_fail(e, MF_EXISTS, "%s is in use", where(d, text));
+        return mf_fail(e, MF_EXISTS, "%s is in use", print_path(d, text));
     int rc = store_folder_open(&f, d->parent, d->name, STORE_FOLDER_MAKE, e);
     if (rc != 0)
         return rc;
@@ -87,7 +87,7 @@ int store_io_dir_move(struct store_io *io, const char *to, struct mf_error *e)
 
     if (rc != 0)
         return rc;
-    where(d, from);
+    print_path(d, from);
     io_fd_lock();
     rc = renameat(d->parent->fd, d->name, d->parent->fd, to);
     int err = errno;
@@ -124,10 +124,10 @@ static int dir_open(struct store_io *io, const char *name, bool create, struct s
         return rc;
     struct store_file *f = io_fd_file(d, name, create, &odd);
     if (f == NULL && odd == NULL)
-        return failed(io, create ? "create" : "open", name, e);
+        return fail_file(io, create ? "create" : "open", name, e);
     if (f == NULL)
         return mf_fail(e, create ? folder_io_code(errno) : MF_IO, "open %s/%s: it is %s",
-                       where(d, text), name, odd);
+                       print_path(d, text), name, odd);
     *out = f;
     return 0;
 }
@@ -147,7 +147,7 @@ static int dir_size(struct store_io *io, struct store_file *f, uint64_t *out, st
     if (fd >= 0)
         io_fd_release(f);
     if (rc != 0)
-        return failed(io, "size of", f->name, e);
+        return fail_file(io, "size of", f->name, e);
     *out = (uint64_t)st.st_size;
     return 0;
 }
@@ -167,7 +167,7 @@ static int read_all(struct store_io *io, struct store_file *f, int fd, void *dst
             done += (size_t)got;
             continue;
         }
-        where(dir_of(io), dir);
+        print_path(dir_of(io), dir);
         errno = err;
         uint64_t at = off + done;
         if (got < 0)
@@ -250,7 +250,7 @@ static int write_all(struct store_io *io, struct store_file *f, int fd, const vo
             errno = EIO; /* no errno from the system; a retry might never end */
         if (put <= 0) {
             int err = errno;
-            where(dir_of(io), dir);
+            print_path(dir_of(io), dir);
             errno = err;
             return mf_fail_errno(e, folder_io_code(errno), "write %zu bytes at %llu of %s/%s", n,
                                  (unsigned long long)off, dir, f->name);
@@ -277,7 +277,7 @@ static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *
     int fd = io_fd_take_sync(dir_of(io), f, &writes), rc;
 
     if (fd < 0)
-        return failed(io, "open", f->name, e); /* no sync was tried */
+        return fail_file(io, "open", f->name, e); /* no sync was tried */
     RETRY(rc, fdatasync(fd));
     if (rc == 0)
         io_fd_synced(f, writes);
@@ -285,7 +285,7 @@ static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *
     if (rc == 0)
         return 0;
     int err = errno;
-    where(dir_of(io), dir);
+    print_path(dir_of(io), dir);
     errno = err;
     /* Final, also for want of space: see store_io_is_shortage(). */
     return mf_fail_errno(e, MF_IO, "sync %s/%s", dir, f->name);
@@ -300,7 +300,7 @@ static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size
         RETRY(rc, ftruncate(fd, (off_t)size));
         io_fd_release(f);
     }
-    return rc == 0 ? 0 : failed(io, "truncate", f->name, e);
+    return rc == 0 ? 0 : fail_file(io, "truncate", f->name, e);
 }
 
 static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size,
@@ -309,7 +309,7 @@ static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size
     int fd = io_fd_take_write(dir_of(io), f), rc;
 
     if (fd < 0)
-        return failed(io, "allocate", f->name, e);
+        return fail_file(io, "allocate", f->name, e);
     do /* its result is the error */
         rc = posix_fallocate(fd, 0, (off_t)size);
     while (rc == EINTR);
@@ -319,7 +319,7 @@ static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size
     if (rc == EOPNOTSUPP || rc == EINVAL) /* a file system without it: at least the size */
         return dir_truncate(io, f, size, e);
     errno = rc;
-    return failed(io, "allocate", f->name, e);
+    return fail_file(io, "allocate", f->name, e);
 }
 
 static uint64_t dir_largest(struct store_io *io)
@@ -403,7 +403,7 @@ static int dir_rename(struct store_io *io, const char *from, const char *to, str
         rc = check_name(io, to, e);
     if (rc != 0)
         return rc;
-    where(d, text);
+    print_path(d, text);
     io_fd_lock();
     int dir = io_fd_dir(d, O_PATH), done = -1;
     if (dir >= 0 && io_fd_keep_unnamed(d, dir, to))
@@ -433,7 +433,7 @@ static int dir_unlink(struct store_io *io, const char *name, struct mf_error *e)
     int err = errno;
     io_fd_unlock();
     errno = err;
-    return done == 0 ? 0 : failed(io, "unlink", name, e);
+    return done == 0 ? 0 : fail_file(io, "unlink", name, e);
 }
 
 static int dir_syncdir(struct store_io *io, struct mf_error *e)
@@ -446,7 +446,7 @@ static int dir_syncdir(struct store_io *io, struct mf_error *e)
         RETRY(rc, fsync(fd));
     io_fd_close(fd);
     int err = errno;
-    where(d, text);
+    print_path(d, text);
     errno = err;
     /* A failed sync is final; one that lacked a descriptor was not tried and may follow later. */
     return rc == 0
@@ -464,7 +464,7 @@ static int dir_list(struct store_io *io, int (*visit)(void *arg, const char *nam
     DIR *walk = fd < 0 ? NULL : fdopendir(fd);
 
     int err = errno;
-    where(d, text);
+    print_path(d, text);
     errno = err;
     if (walk == NULL) {
         rc = mf_fail_errno(e, folder_io_code(err), "list directory %s", text);

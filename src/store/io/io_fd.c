@@ -132,7 +132,7 @@ static int open_in(struct dir_io *d, const char *name, int flags, const char **o
     return fd;
 }
 
-static int use(struct dir_io *d, struct store_file *f)
+static int use_file(struct dir_io *d, struct store_file *f)
 {
     const char *odd = NULL;
 
@@ -224,7 +224,7 @@ void io_fd_end(struct store_file *f)
 int io_fd_take_sync(struct dir_io *d, struct store_file *f, uint64_t *writes)
 {
     io_fd_lock();
-    int fd = use(d, f);
+    int fd = use_file(d, f);
     *writes = f->writes;
     io_fd_unlock();
     return fd;
@@ -240,7 +240,7 @@ int io_fd_take(struct dir_io *d, struct store_file *f)
 int io_fd_take_write(struct dir_io *d, struct store_file *f)
 {
     io_fd_lock();
-    int fd = use(d, f);
+    int fd = use_file(d, f);
     f->writes += fd >= 0;
     io_fd_unlock();
     return fd;

@@ -18,9 +18,8 @@
 #define HEADER 64 /* before the bytes of a block, so that unmap() finds it */
 #define BIG    ((size_t)1 << 20)
 
-/* bytes() of it beyond the file's size are zero, so growing within a block touches nothing.  From
- * BIG on it is a mapping of its own: lazily filled, moved without copying, given back when freed.
- */
+/* Bytes beyond the file's size are zero, so growing within a block touches nothing.  From BIG on a
+ * block is a mapping of its own: lazily filled, moved without copying, given back when freed. */
 struct block {
     struct block *older;
     struct store_file *file;
@@ -56,7 +55,7 @@ static struct memory_io *memory_of(struct store_io *io)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static uint8_t *bytes(struct block *b)
+static uint8_t *bytes_of(struct block *b)
 {
     return (uint8_t *)b + HEADER;
 }
@@ -93,19 +92,19 @@ static void block_free(struct block *b)
 }
 
 /* Doubles while small; a large one, which the system moves without copying, by a quarter. */
-static size_t grown(size_t cap, size_t need)
+static size_t grown_size(size_t cap, size_t need)
 {
     size_t next = is_big(cap) ? cap + cap / 4 : 2 * cap;
     return next < need ? need : next;
 }
 
-static int reserve(struct store_file *f, size_t need)
+static int reserve_block(struct store_file *f, size_t need)
 {
     struct block *old = f->blocks;
 
     if (need <= (old == NULL ? 0 : old->cap))
         return 0;
-    size_t cap = grown(old == NULL ? 0 : old->cap, need);
+    size_t cap = grown_size(old == NULL ? 0 : old->cap, need);
     if (old != NULL && old->maps == 0 && is_big(old->cap)) {
         void *p = mremap(old, HEADER + old->cap, HEADER + cap, MREMAP_MAYMOVE);
         if (p == MAP_FAILED)
@@ -118,7 +117,7 @@ static int reserve(struct store_file *f, size_t need)
     if (b == NULL)
         return MF_FULL;
     if (old != NULL)
-        memcpy(bytes(b), bytes(old), (size_t)f->size);
+        memcpy(bytes_of(b), bytes_of(old), (size_t)f->size);
     if (old != NULL && old->maps == 0) {
         b->older = old->older;
         block_free(old);
@@ -143,11 +142,11 @@ static void block_clear(struct block *b, size_t from, size_t to)
         if (first < last && madvise((uint8_t *)b + first, last - first, MADV_DONTNEED) == 0)
             to = first - HEADER;
     }
-    memset(bytes(b) + from, 0, to - from);
+    memset(bytes_of(b) + from, 0, to - from);
 }
 
 /* Gives back what a truncated file needs no more.  Without success it only keeps more. */
-static void shrink(struct store_file *f)
+static void shrink_file(struct store_file *f)
 {
     struct block *b = f->blocks;
 
@@ -169,7 +168,7 @@ static void shrink(struct store_file *f)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static struct entry *find(struct memory_io *m, const char *name)
+static struct entry *find_entry(struct memory_io *m, const char *name)
 {
     uint64_t hash = hash_bytes(name, strlen(name));
 
@@ -220,7 +219,7 @@ static void file_free(struct store_file *f)
     free(f);
 }
 
-static void release(struct memory_io *m, struct store_file *f)
+static void release_file(struct memory_io *m, struct store_file *f)
 {
     pthread_mutex_lock(&m->mutex);
     bool last = --f->refs == 0;
@@ -251,7 +250,7 @@ static void memory_leave(struct store_io *io)
 
 static int open_locked(struct memory_io *m, const char *name, bool create, struct store_file **out)
 {
-    struct entry *entry = find(m, name);
+    struct entry *entry = find_entry(m, name);
 
     if (entry == NULL && !create)
         return MF_NOTFOUND;
@@ -289,14 +288,14 @@ static int memory_open(struct store_io *io, const char *name, bool create, struc
 
 static void memory_close(struct store_io *io, struct store_file *f)
 {
-    release(memory_of(io), f);
+    release_file(memory_of(io), f);
 }
 
 /* Under the mutex; *gone: the file that had this name. */
 static int rename_locked(struct memory_io *m, const char *from, const char *to,
                          struct store_file **gone)
 {
-    struct entry *source = find(m, from), *target = find(m, to);
+    struct entry *source = find_entry(m, from), *target = find_entry(m, to);
 
     if (source == NULL)
         return MF_NOTFOUND;
@@ -324,7 +323,7 @@ static int memory_rename(struct store_io *io, const char *from, const char *to, 
     int rc = rename_locked(m, from, to, &gone);
     pthread_mutex_unlock(&m->mutex);
     if (gone != NULL)
-        release(m, gone);
+        release_file(m, gone);
     return rc == 0 ? 0 : mf_fail(e, rc, "rename %s to %s in memory: %s", from, to, mf_err_text(rc));
 }
 
@@ -336,7 +335,7 @@ static int memory_unlink(struct store_io *io, const char *name, struct mf_error 
     if (!store_io_name_ok(name))
         return mf_fail(e, MF_INVAL, "file name '%s'", name);
     pthread_mutex_lock(&m->mutex);
-    struct entry *entry = find(m, name);
+    struct entry *entry = find_entry(m, name);
     if (entry != NULL) {
         gone = entry->file;
         table_del(&m->names, &entry->node);
@@ -345,7 +344,7 @@ static int memory_unlink(struct store_io *io, const char *name, struct mf_error 
     pthread_mutex_unlock(&m->mutex);
     if (gone == NULL)
         return mf_fail(e, MF_NOTFOUND, "unlink %s in memory: not found", name);
-    release(m, gone);
+    release_file(m, gone);
     return 0;
 }
 
@@ -400,7 +399,7 @@ static int memory_pread(struct store_io *io, struct store_file *f, void *dst, si
     uint64_t size = f->size;
     bool inside = off <= size && n <= size - off;
     if (inside && n > 0)
-        memcpy(dst, bytes(f->blocks) + off, n);
+        memcpy(dst, bytes_of(f->blocks) + off, n);
     pthread_mutex_unlock(&f->mutex);
     if (inside || n == 0)
         return 0;
@@ -421,10 +420,10 @@ static int memory_pwrite(struct store_io *io, struct store_file *f, const void *
     if (n == 0)
         return 0;
     pthread_mutex_lock(&f->mutex);
-    int rc = too_large(off, n) ? MF_FULL : reserve(f, (size_t)off + n);
+    int rc = too_large(off, n) ? MF_FULL : reserve_block(f, (size_t)off + n);
     for (struct block *b = rc == 0 ? f->blocks : NULL; b != NULL; b = b->older)
         if (off < b->cap)
-            memcpy(bytes(b) + off, src, n < b->cap - off ? n : (size_t)(b->cap - off));
+            memcpy(bytes_of(b) + off, src, n < b->cap - off ? n : (size_t)(b->cap - off));
     if (rc == 0 && off + n > f->size)
         f->size = off + n;
     pthread_mutex_unlock(&f->mutex);
@@ -444,12 +443,12 @@ static int memory_truncate(struct store_io *io, struct store_file *f, uint64_t s
 {
     (void)io;
     pthread_mutex_lock(&f->mutex);
-    int rc = too_large(size, 0) ? MF_FULL : reserve(f, (size_t)size);
+    int rc = too_large(size, 0) ? MF_FULL : reserve_block(f, (size_t)size);
     if (rc == 0) {
         for (struct block *b = f->blocks; b != NULL; b = b->older)
             block_clear(b, (size_t)size, (size_t)f->size);
         f->size = size;
-        shrink(f);
+        shrink_file(f);
     }
     pthread_mutex_unlock(&f->mutex);
     return rc == 0 ? 0
@@ -467,7 +466,7 @@ static const uint8_t *memory_map(struct store_io *io, struct store_file *f, uint
     pthread_mutex_lock(&f->mutex);
     if (size > 0 && size <= f->size) {
         f->blocks->maps++;
-        p = bytes(f->blocks);
+        p = bytes_of(f->blocks);
     }
     pthread_mutex_unlock(&f->mutex);
     if (p == NULL)
@@ -493,7 +492,7 @@ static void memory_unmap(struct store_io *io, const uint8_t *p, uint64_t size)
         block_free(b);
     }
     pthread_mutex_unlock(&f->mutex);
-    release(memory_of(io), f);
+    release_file(memory_of(io), f);
 }
 
 static bool memory_resident(struct store_io *io, const uint8_t *p, uint64_t off, size_t n)
@@ -512,7 +511,7 @@ static void memory_free(struct store_io *io)
     for (struct table_node *n; (n = table_any(&m->names, &start)) != NULL;) {
         struct entry *entry = mf_container(n, struct entry, node);
         table_del(&m->names, n);
-        release(m, entry->file);
+        release_file(m, entry->file);
         free(entry);
     }
     table_fini(&m->names);

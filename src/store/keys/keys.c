@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* A key in two: everything up to and with the last separator, and the token after it. */
-static struct keys_want split(const struct keys *k, struct mf_slice key)
+static struct keys_want split_key(const struct keys *k, struct mf_slice key)
 {
     const uint8_t *end = key.len == 0 ? NULL : memrchr(key.ptr, k->separator, key.len);
     size_t n = end == NULL ? 0 : (size_t)(end - key.ptr) + 1;
@@ -16,14 +16,14 @@ static struct keys_want split(const struct keys *k, struct mf_slice key)
 }
 
 /* The parent, if it is the one used last. */
-static void recall(const struct keys *k, struct keys_want *w)
+static void recall_parent(const struct keys *k, struct keys_want *w)
 {
     if (k->recent.id != KEYS_NONE && k->recent.len == w->prefix.len &&
         memcmp(k->recent.text, w->prefix.ptr, w->prefix.len) == 0)
         w->parent = k->recent.id;
 }
 
-static void remember(struct keys *k, const struct keys_want *w, uint32_t parent)
+static void remember_parent(struct keys *k, const struct keys_want *w, uint32_t parent)
 {
     if (parent == k->recent.id || w->prefix.len > RECENT_MAX || parent == ROOT)
         return;
@@ -40,7 +40,7 @@ static struct mf_slice first_token(const struct keys *k, struct mf_slice prefix)
     return mf_slice(prefix.ptr, (size_t)(end - prefix.ptr) + 1);
 }
 
-static struct mf_slice after(struct mf_slice text, struct mf_slice token)
+static struct mf_slice text_after(struct mf_slice text, struct mf_slice token)
 {
     return mf_slice(text.ptr + token.len, text.len - token.len);
 }
@@ -50,7 +50,7 @@ static uint64_t hash_prefix(const struct keys *k, struct mf_slice prefix)
     uint64_t h = ROOT_HASH;
     struct mf_slice token;
 
-    for (; prefix.len > 0; prefix = after(prefix, token)) {
+    for (; prefix.len > 0; prefix = text_after(prefix, token)) {
         token = first_token(k, prefix);
         h = hash_child(k, h, true, token);
     }
@@ -67,7 +67,7 @@ static uint64_t hash_wanted(const struct keys *k, const struct keys_want *w)
 struct keys_hint keys_hash_apart(const struct keys *k, struct mf_slice key,
                                  struct keys_prefix *last)
 {
-    struct keys_want w = split(k, key);
+    struct keys_want w = split_key(k, key);
     struct keys_hint hint = {.prefix = (uint16_t)w.prefix.len};
 
     if (w.prefix.len > KEYS_PREFIX) {
@@ -91,9 +91,9 @@ struct keys_hint keys_hash_apart(const struct keys *k, struct mf_slice key,
 
 uint64_t keys_hash(const struct keys *k, struct mf_slice key)
 {
-    struct keys_want w = split(k, key);
+    struct keys_want w = split_key(k, key);
 
-    recall(k, &w);
+    recall_parent(k, &w);
     return hash_wanted(k, &w);
 }
 
@@ -109,11 +109,11 @@ void keys_prefetch_node(const struct keys *k, uint64_t hash)
 
 uint32_t keys_find(const struct keys *k, struct mf_slice key)
 {
-    struct keys_want w = split(k, key);
+    struct keys_want w = split_key(k, key);
 
     if (key.len > KEYS_MAX)
         return KEYS_NONE;
-    recall(k, &w);
+    recall_parent(k, &w);
     return keys_table_find(k, hash_wanted(k, &w), &w);
 }
 
@@ -222,7 +222,7 @@ static int prefix_get(struct keys *k, struct mf_slice prefix, uint32_t *id)
     uint64_t hash = inner_hash(node_at(k, ROOT));
     struct keys_want w = {.inner = true};
 
-    for (; prefix.len > 0; prefix = after(prefix, w.token)) {
+    for (; prefix.len > 0; prefix = text_after(prefix, w.token)) {
         w.parent = at;
         w.token = first_token(k, prefix);
         hash = hash_child(k, hash, true, w.token);
@@ -238,15 +238,15 @@ static int prefix_get(struct keys *k, struct mf_slice prefix, uint32_t *id)
 
 int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t *id)
 {
-    struct keys_want w = split(k, key);
+    struct keys_want w = split_key(k, key);
     uint32_t found, parent;
 
     if (key.len > KEYS_MAX)
         return MF_INVAL;
-    recall(k, &w);
+    recall_parent(k, &w);
     found = keys_table_find(k, hash, &w);
     if (found != KEYS_NONE) {
-        remember(k, &w, node_at(k, found)->parent);
+        remember_parent(k, &w, node_at(k, found)->parent);
         *id = found;
         return 0;
     }
@@ -257,7 +257,7 @@ int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t
         drop_empty(k, parent);
         return MF_NOMEM;
     }
-    remember(k, &w, parent);
+    remember_parent(k, &w, parent);
     k->leaves++;
     *id = found;
     return 0;

@@ -20,7 +20,7 @@
 #define GROUPS_TOP (1u << 30)
 
 /* Bit i: tag[i] is this one. */
-static inline uint32_t match(const struct keys_group *g, uint8_t tag)
+static inline uint32_t match_tag(const struct keys_group *g, uint8_t tag)
 {
 #ifdef __SSE2__
     __m128i tags = _mm_load_si128((const __m128i *)(const void *)g); /* `over` comes along */
@@ -83,7 +83,7 @@ uint32_t keys_table_find(const struct keys *k, uint64_t hash, const struct keys_
         const struct keys_group *group = side_group(s, g);
         if (group == NULL)
             return KEYS_NONE;
-        for (uint32_t m = match(group, table_tag(hash)); m != 0; m &= m - 1) {
+        for (uint32_t m = match_tag(group, table_tag(hash)); m != 0; m &= m - 1) {
             uint32_t id = group->id[__builtin_ctz(m)];
             if (is_wanted(k, id, w))
                 return id;
@@ -113,7 +113,7 @@ void keys_table_prefetch_node(const struct keys *k, uint64_t hash)
 
     if (group == NULL)
         return;
-    for (uint32_t m = match(group, table_tag(hash)); m != 0; m &= m - 1)
+    for (uint32_t m = match_tag(group, table_tag(hash)); m != 0; m &= m - 1)
         __builtin_prefetch(node_at(k, group->id[__builtin_ctz(m)]), 1);
 }
 
@@ -184,7 +184,7 @@ static int side_insert(struct keys *k, struct keys_side *s, uint64_t hash, uint3
         group = group_need(k, s, g);
         if (group == NULL)
             return MF_NOMEM;
-        empty = match(group, 0);
+        empty = match_tag(group, 0);
         if (empty != 0)
             break;
         g = side_next(s, g);
@@ -207,7 +207,7 @@ static bool side_remove(struct keys_side *s, uint64_t hash, uint32_t id)
         struct keys_group *group = side_group(s, g);
         if (group == NULL)
             return false;
-        for (uint32_t m = match(group, table_tag(hash)); m != 0; m &= m - 1) {
+        for (uint32_t m = match_tag(group, table_tag(hash)); m != 0; m &= m - 1) {
             uint32_t i = (uint32_t)__builtin_ctz(m);
             if (group->id[i] != id)
                 continue;
@@ -248,10 +248,10 @@ int keys_table_insert_new(struct keys *k, uint64_t hash, uint32_t id, uint32_t *
     uint32_t home, g;
     const struct keys_side *s = side_of(&k->table, hash, &home);
     struct keys_group *group = side_group(s, g = home);
-    uint32_t empty = group == NULL ? 0 : match(group, 0);
+    uint32_t empty = group == NULL ? 0 : match_tag(group, 0);
 
     *twin = KEYS_NONE;
-    if (MF_LIKELY(empty != 0 && group->over == 0 && match(group, table_tag(hash)) == 0)) {
+    if (MF_LIKELY(empty != 0 && group->over == 0 && match_tag(group, table_tag(hash)) == 0)) {
         uint32_t i = (uint32_t)__builtin_ctz(empty); /* nearly always */
         group->tag[i] = table_tag(hash);
         group->id[i] = id;
@@ -259,7 +259,7 @@ int keys_table_insert_new(struct keys *k, uint64_t hash, uint32_t id, uint32_t *
         return 0;
     }
     for (; group != NULL; group = side_group(s, g)) {
-        for (uint32_t m = match(group, table_tag(hash)); m != 0; m &= m - 1) {
+        for (uint32_t m = match_tag(group, table_tag(hash)); m != 0; m &= m - 1) {
             *twin = group->id[__builtin_ctz(m)];
             if (same_leaf(k, *twin, id))
                 return 0;
@@ -340,7 +340,7 @@ static void chunk_leave(struct keys *k, uint32_t c)
 
     for (size_t i = 0; s->chunk[c] != NULL && i < n; i++) {
         const struct keys_group *group = &s->chunk[c][i];
-        if (group->over != 0 || match(group, 0) != (1u << GROUP_SLOTS) - 1)
+        if (group->over != 0 || match_tag(group, 0) != (1u << GROUP_SLOTS) - 1)
             return;
     }
     chunk_drop(k, s, c);
@@ -377,7 +377,7 @@ static int move_some(struct keys *k)
     return 0;
 }
 
-static int resize(struct keys *k, uint32_t groups)
+static int resize_table(struct keys *k, uint32_t groups)
 {
     struct keys_table *t = &k->table;
     struct keys_side side;
@@ -404,7 +404,7 @@ int keys_table_room(struct keys *k)
     if (t->old.groups == 0) {
         if (t->used < (uint64_t)n * GROUP_SLOTS * 7 / 8)
             return 0;
-        if (resize(k, n == 0 ? 1 : n * 2) != 0)
+        if (resize_table(k, n == 0 ? 1 : n * 2) != 0)
             return MF_NOMEM;
     }
     return t->old.groups == 0 ? 0 : move_some(k);
@@ -422,7 +422,7 @@ int keys_table_room_for(struct keys *k, size_t more)
         return 0;
     if (groups < 2 * (uint64_t)t->now.groups)
         groups = 2 * (uint64_t)t->now.groups;
-    if (groups > GROUPS_TOP || resize(k, (uint32_t)groups) != 0)
+    if (groups > GROUPS_TOP || resize_table(k, (uint32_t)groups) != 0)
         return MF_NOMEM;
     while (t->old.groups != 0)
         if (move_some(k) != 0)
@@ -438,7 +438,7 @@ void keys_table_shrink(struct keys *k)
     if (t->old.groups != 0)
         (void)!move_some(k); /* out of memory: another time */
     else if (t->now.groups > 1 && t->used < (uint64_t)t->now.groups * GROUP_SLOTS / 4)
-        (void)!resize(k, (uint32_t)(((uint64_t)t->used + t->now.groups / MOVES) / 8 + 1));
+        (void)!resize_table(k, (uint32_t)(((uint64_t)t->used + t->now.groups / MOVES) / 8 + 1));
 }
 
 int keys_table_reserve(struct keys *k, size_t count)
@@ -450,7 +450,7 @@ int keys_table_reserve(struct keys *k, size_t count)
         return MF_NOMEM;
     if (groups <= t->now.groups || t->old.groups != 0)
         return 0;
-    return resize(k, (uint32_t)groups);
+    return resize_table(k, (uint32_t)groups);
 }
 
 void keys_table_fini(struct keys *k)

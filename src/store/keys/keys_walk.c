@@ -66,7 +66,7 @@ void keys_walk_end(struct keys_walk *w)
 }
 
 /* From w->next to the node after it and all below it. */
-static void step(struct keys_walk *w)
+static void step_node(struct keys_walk *w)
 {
     const struct keys_node *n = node_at(w->keys, w->next);
 
@@ -98,7 +98,7 @@ static uint32_t named_child(struct keys_walk *w, uint32_t parent, uint32_t depth
 /* Down from the inner node *node, whose children are at *depth, as far as the pattern has text.
  * True: a wildcard follows for the children of *node.  False: *leaf is the one that matches, or
  * KEYS_NONE. */
-static bool descend(struct keys_walk *w, uint32_t *node, uint32_t *depth, uint32_t *leaf)
+static bool descend_text(struct keys_walk *w, uint32_t *node, uint32_t *depth, uint32_t *leaf)
 {
     *leaf = KEYS_NONE;
     for (; !is_wild(w, *depth); ++*depth) {
@@ -123,10 +123,10 @@ static bool is_whole(const struct keys_walk *w, uint32_t node, uint32_t depth)
 /* Down from an inner node.  True: w->next stands on the first child of a wildcard (the root may
  * have none).  False: *leaf matches, or nothing is left to walk below the node.  sum not NULL: what
  * matches as a whole is added there. */
-static bool enter(struct keys_walk *w, uint32_t node, uint32_t depth, uint32_t *leaf,
-                  struct keys_sum *sum)
+static bool enter_node(struct keys_walk *w, uint32_t node, uint32_t depth, uint32_t *leaf,
+                       struct keys_sum *sum)
 {
-    if (!descend(w, &node, &depth, leaf))
+    if (!descend_text(w, &node, &depth, leaf))
         return false;
     if (sum != NULL && is_whole(w, node, depth)) {
         struct keys_sum all = inner_get(node_at(w->keys, node)).sum;
@@ -141,7 +141,7 @@ static bool enter(struct keys_walk *w, uint32_t node, uint32_t depth, uint32_t *
 }
 
 /* Looks at w->next and moves it on; gives a leaf that matches or KEYS_NONE. */
-static uint32_t look(struct keys_walk *w, struct keys_sum *sum)
+static uint32_t look_at_node(struct keys_walk *w, struct keys_sum *sum)
 {
     uint32_t id = w->next, leaf = KEYS_NONE;
     bool last = w->depth + 1 >= w->tokens;
@@ -153,10 +153,10 @@ static uint32_t look(struct keys_walk *w, struct keys_sum *sum)
         w->next = node_at(w->keys, id)->a;
         w->depth++;
         return KEYS_NONE;
-    } else if (!last && enter(w, id, w->depth + 1, &leaf, sum)) {
+    } else if (!last && enter_node(w, id, w->depth + 1, &leaf, sum)) {
         return KEYS_NONE;
     }
-    step(w);
+    step_node(w);
     return leaf;
 }
 
@@ -166,7 +166,7 @@ static uint32_t start_walk(struct keys_walk *w, struct keys_sum *sum)
 
     if (w->keys != NULL && !w->started) {
         w->started = true;
-        enter(w, ROOT, 0, &leaf, sum);
+        enter_node(w, ROOT, 0, &leaf, sum);
     }
     return leaf;
 }
@@ -176,7 +176,7 @@ uint32_t keys_walk_next(struct keys_walk *w)
     uint32_t leaf = start_walk(w, NULL);
 
     while (leaf == KEYS_NONE && w->keys != NULL && w->next != KEYS_NONE)
-        leaf = look(w, NULL);
+        leaf = look_at_node(w, NULL);
     if (leaf == KEYS_NONE)
         keys_walk_end(w);
     return leaf;
@@ -190,7 +190,7 @@ uint32_t keys_walk_sum(struct keys_walk *w, struct keys_sum *sum, size_t *budget
         uint64_t before = w->keys->touched;
         if (*budget == 0)
             return KEYS_NONE;
-        leaf = look(w, sum);
+        leaf = look_at_node(w, sum);
         size_t used = (size_t)(w->keys->touched - before);
         *budget -= used < *budget ? used : *budget;
     }
@@ -209,7 +209,7 @@ void keys_walks_leave(struct keys *k, uint32_t id)
     {
         struct keys_walk *w = mf_container(l, struct keys_walk, in);
         if (w->next == id)
-            step(w);
+            step_node(w);
     }
 }
 

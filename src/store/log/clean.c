@@ -27,7 +27,7 @@ static void clean_next(struct store *s);
 
 /* True if reclaiming is cheap, because little is live; or due, because more than half of the log
  * is dead. */
-static bool wanted(const struct store *s)
+static bool wants_reclaim(const struct store *s)
 {
     const struct segment *first = segs_first(s);
     uint64_t used = 0, live = 0;
@@ -48,7 +48,7 @@ static bool wanted(const struct store *s)
 
 /* A log of one segment, large and nearly dead: continue in a small one, so that this one can be
  * reclaimed. */
-static bool outgrown(struct store *s)
+static bool has_outgrown(struct store *s)
 {
     const struct segment *now = segs_current(s);
     uint64_t used = now->end - SEGMENT_PAGE;
@@ -72,7 +72,7 @@ static void clean_later(void *arg)
     store_progress(s);
 }
 
-static bool held(const struct store *s, const struct segment *first)
+static bool is_held(const struct store *s, const struct segment *first)
 {
     return first->readers > 0 || first->erasing > 0 || first->number >= s->log.committed.segment ||
            (s->check.stage != CHECK_IDLE && first->number >= s->check.head.start.segment) ||
@@ -102,11 +102,11 @@ void clean_kick(struct store *s)
     if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->close.begun || s->failed != 0 ||
         s->commit.retrying)
         return;
-    if (outgrown(s)) {
+    if (has_outgrown(s)) {
         spare_trim(s); /* or the log would continue in that one */
         room_roll(s);
     }
-    if (s->segs.count < 2 || held(s, first))
+    if (s->segs.count < 2 || is_held(s, first))
         return;
     c->number = first->number;
     c->file = first->file;
@@ -114,10 +114,10 @@ void clean_kick(struct store *s)
     c->offset = SEGMENT_PAGE;
     c->end = first->end;
     c->quarantine = c->lost = false;
-    c->kept_room = s->log.full; /* wanted() looks whether it is enough */
+    c->kept_room = s->log.full; /* wants_reclaim() looks whether it is enough */
     if (first->live_count == 0 && first->blobs == 0)
         c->offset = c->end;
-    else if (!wanted(s))
+    else if (!wants_reclaim(s))
         return;
     c->stage = CLEAN_COPIED;
     clean_next(s);
@@ -296,7 +296,7 @@ static void lost_report(struct store *s, uint32_t id)
     (void)damage_add(s, &d);
 }
 
-static bool readable(struct store *s, uint32_t id)
+static bool is_readable(struct store *s, uint32_t id)
 {
     struct store_rec rec;
 
@@ -311,7 +311,7 @@ static int drop_lost(struct store *s)
     for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id);
         if (view_accepted(s, id) && segs_of(s, index_place(s->ix, id)) == segs_first(s)) {
-            if (readable(s, id))
+            if (is_readable(s, id))
                 return MF_INVAL; /* then it is not lost, and something else is wrong */
             lost_report(s, id);
             rc = store_remove(s, seq, NULL);
@@ -382,7 +382,7 @@ static void reclaim_start(struct store *s)
     struct segment *seg = segs_first(s);
     char name[32];
 
-    if (held(s, seg)) { /* a read of it began meanwhile: continue when it ends */
+    if (is_held(s, seg)) { /* a read of it began meanwhile: continue when it ends */
         clean_pause(s);
         return;
     }

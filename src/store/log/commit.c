@@ -206,7 +206,7 @@ static int write_extents(struct image *im)
 }
 
 /* Overwrites from the end to the beginning: at no time a part of the group looks complete. */
-static void withdraw(struct image *im)
+static void withdraw_group(struct image *im)
 {
     bool changed = false;
 
@@ -228,7 +228,7 @@ void commit_work(void *arg)
     uint32_t chain = im->chain;
 
     if (im->withdraw) {
-        withdraw(im);
+        withdraw_group(im);
         return;
     }
     if (!im->finished)
@@ -357,7 +357,7 @@ static void image_reset(struct image *im)
     im->finished = im->purge = im->named = false;
 }
 
-static const char *lacking(int code)
+static const char *name_shortage(int code)
 {
     return code == MF_NOMEM ? "memory" : code == MF_AGAIN ? "descriptor" : "space";
 }
@@ -370,7 +370,7 @@ static bool commit_again(struct store *s)
         return false;
     if (!s->log.full)
         log_error("store %s: no %s to write a commit group, waiting for some (%s)", s->name,
-                  lacking(s->commit.image.status), s->commit.image.error.text);
+                  name_shortage(s->commit.image.status), s->commit.image.error.text);
     s->log.full = s->commit.retrying = true;
     if (s->close.begun)
         return false; /* its waiters are refused */

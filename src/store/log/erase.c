@@ -43,7 +43,7 @@ static struct erasure *erasure_at(struct mf_list *n)
     return mf_container(n, struct erasure, node);
 }
 
-static void answer(struct mf_list *list, int status)
+static void answer_waits(struct mf_list *list, int status)
 {
     struct mf_list *n;
 
@@ -282,7 +282,7 @@ static void erase_end(struct store *s, int status)
     mf_list_init(&done);
     mf_list_move(&done, &s->erase.working);
     s->erase.stage = ERASE_IDLE;
-    answer(&done, status);
+    answer_waits(&done, status);
 }
 
 static void erase_done(void *arg)
@@ -310,7 +310,7 @@ void erase_notify_scrub(struct store *s)
     struct mf_list *n;
 
     if (s->erase.stage != ERASE_WIPE)
-        return; /* it is told when that begins */
+        return; /* the scrub gets them when the wipe begins */
     mf_list_each(n, &s->erase.working)
         mf_buf_append(&s->scrub.meanwhile, &erasure_at(n)->seq, sizeof(uint64_t));
 }
@@ -344,7 +344,7 @@ static void wipe_start(struct store *s)
     loop_job_submit(z->job);
 }
 
-static void told(struct store_wait *w, int status)
+static void erase_record_committed(struct store_wait *w, int status)
 {
     struct store *s = mf_container(w, struct store, erase.wait);
 
@@ -358,7 +358,7 @@ static void told(struct store_wait *w, int status)
 }
 
 /* A commit of its own, unless a group fills already. */
-static void tell(struct store *s)
+static void commit_erase(struct store *s)
 {
     if (!commit_bare(s)) {
         log_error("store %s: no room to erase: messages are removed, but their bytes may still be "
@@ -368,7 +368,7 @@ static void tell(struct store *s)
         return;
     }
     s->erase.stage = ERASE_COMMIT;
-    s->erase.wait.done = told;
+    s->erase.wait.done = erase_record_committed;
     write_add_wait(s, &s->erase.wait);
 }
 
@@ -399,7 +399,7 @@ void erase_kick(struct store *s)
     if (record_pos_cmp(s->log.synced, z->need) < 0)
         commit_sync(s); /* and then once more here */
     else if (z->stage == ERASE_SYNC)
-        tell(s);
+        commit_erase(s);
     else
         wipe_start(s);
 }
@@ -416,7 +416,7 @@ void erase_refuse(struct store *s, int status)
         s->erase.stage = ERASE_IDLE;
     }
     mf_list_move(&refused, &s->erase.due);
-    answer(&refused, status);
+    answer_waits(&refused, status);
 }
 
 int erase_init(struct store *s)

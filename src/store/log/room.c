@@ -1,11 +1,11 @@
-/* room.c: where the next record goes.  Nothing is accepted that has no room on disk yet.
+/* room.c: where the next record is written.  Nothing is accepted that has no room on disk yet.
  *
  * Happy path: the record fits into the current segment, whose space was allocated when it was made;
  * or into the spare, which becomes the next segment (segments.c).  Where there is no spare (a burst
  * that is faster than its preparation, a start) and the disk has plenty, the commit makes the file.
  * Where it is nearly full, the file is made here, on the loop: the only way to know before the
- * record is accepted whether there is space.  A group that was accepted and finds none would hold
- * up all that comes behind it, also the removals that would make room.
+ * record is accepted whether there is space.  An accepted group without space would delay all later
+ * groups, also the removals that would make room.
  *
  * The end of a segment is kept for removals: other records get there only when the next one is on
  * disk, too, or on its way with its space allocated.
@@ -20,29 +20,29 @@
 
 #include <stdlib.h>
 
-/* What a new segment keeps beside the message it was made for: a purge fits in any case. */
+/* Space of a new segment beside the message it was made for: a purge always fits. */
 #define SLACK  4096u
 #define PLENTY ((uint64_t)1 << 30)
 
 /* n may be 0: a commit alone. */
-static bool fits(const struct segment *seg, size_t n)
+static bool fits_segment(const struct segment *seg, size_t n)
 {
     return seg->size >= seg->end + n + SEGMENT_TAIL;
 }
 
 /* The same, and its version knows all that the log holds. */
-static bool takes(const struct store *s, const struct segment *seg, size_t n)
+static bool accepts_records(const struct store *s, const struct segment *seg, size_t n)
 {
-    return seg->version >= s->log.needs && fits(seg, n);
+    return seg->version >= s->log.needs && fits_segment(seg, n);
 }
 
-/* What is kept of a segment for what frees space. */
-static uint64_t reserve(const struct segment *seg)
+/* The part of a segment that only records which free space may use. */
+static uint64_t reserve_of(const struct segment *seg)
 {
     return seg->size / (seg->size <= 1u << 20 ? 2 : 4);
 }
 
-/* What a segment for n bytes of records needs at least, in whole pages. */
+/* The least size of a segment for n bytes of records, in whole pages. */
 static uint64_t least_size(size_t n)
 {
     return (n + SEGMENT_PAGE + SEGMENT_TAIL + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE;
@@ -66,11 +66,12 @@ bool room_left(const struct store *s, size_t need, bool frees)
         return false; /* nothing gets past the group that waits for space */
     if (!s->log.full)
         return true;
-    return frees ? takes(s, now, need) || next_fits(s, need) : takes(s, now, need + reserve(now));
+    return frees ? accepts_records(s, now, need) || next_fits(s, need)
+                 : accepts_records(s, now, need + reserve_of(now));
 }
 
-/* So much that nobody takes it away within a turn of the loop, not even many stores at a time. */
-static bool plenty(const struct store *s, uint64_t size)
+/* So much space that even many stores cannot use it up within a turn of the loop. */
+static bool has_plenty(const struct store *s, uint64_t size)
 {
     return s->io->space != NULL && s->io->space(s->io) > PLENTY + 16 * size;
 }
@@ -125,7 +126,7 @@ static bool next_make(struct store *s, size_t n)
     struct spare *p = &s->spare;
     struct mf_error e;
 
-    if (s->segs.ahead.file == NULL && plenty(s, segs_next_size(s, n))) {
+    if (s->segs.ahead.file == NULL && has_plenty(s, segs_next_size(s, n))) {
         s->segs.made_blind = segs_current(s)->number + 1;
         return true;
     }
@@ -184,7 +185,7 @@ static bool here_made(struct store *s)
         now->grown = b.grown;
         return true;
     }
-    if (plenty(s, now->size)) {
+    if (has_plenty(s, now->size)) {
         s->segs.made_blind = now->number;
         return true;
     }
@@ -212,11 +213,11 @@ bool room_for(struct store *s, size_t n, bool frees)
 
     if (!room_left(s, n, frees) || !here_made(s) || !room_left(s, n, frees))
         return false; /* a tiny spare that became this segment may be too small */
-    if (takes(s, now, n + (frees ? 0 : reserve(now))))
+    if (accepts_records(s, now, n + (frees ? 0 : reserve_of(now))))
         return true;
     if (s->log.full)
         return true; /* in the next, which is there */
-    if (takes(s, now, n))
+    if (accepts_records(s, now, n))
         return (s->spare.allocated && s->spare.size >= s->o.segment_min) || next_made(s, 0);
     return next_made(s, n + (frees ? 0 : SLACK));
 }
@@ -263,7 +264,7 @@ void room_used(struct store *s, size_t n)
 }
 
 /* Ends the current segment with a seal; its room was kept. */
-static void roll(struct store *s, size_t need)
+static void roll_segment(struct store *s, size_t need)
 {
     struct segment *old = segs_current(s);
     struct record seal = {.type = RECORD_SEAL, .next_segment = old->number + 1};
@@ -298,8 +299,8 @@ uint8_t *room_place(struct store *s, size_t n, bool frees, struct record_pos *at
         *code = MF_NOMEM;
         return NULL;
     }
-    if (!takes(s, segs_current(s), n))
-        roll(s, n);
+    if (!accepts_records(s, segs_current(s), n))
+        roll_segment(s, n);
     extent_open(s);
     *at = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
     return s->commit.filling.buf.ptr + s->commit.filling.buf.len;
@@ -312,7 +313,7 @@ bool room_roll(struct store *s)
         (s->log.full ? !next_fits(s, 0) : !next_made(s, 0)) || room_prepare(s) != 0 ||
         mf_buf_reserve(&s->commit.filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
         return false;
-    roll(s, 0);
+    roll_segment(s, 0);
     extent_open(s); /* its room, in memory too, was seen to above: from here on nothing fails */
     s->commit.bare = true;
     commit_kick(s);

@@ -11,7 +11,7 @@ void scan_init(struct scan *s, const uint8_t *base, uint64_t size, uint64_t key,
 
 /* True if a record could start here, by its length, type and bits.  24 bytes are readable.  Zeros
  * fail, and most text: as a length it exceeds the segment. */
-static bool plausible(const uint8_t *p, uint64_t room)
+static bool is_plausible(const uint8_t *p, uint64_t room)
 {
     uint32_t length = get_u32(p + 4);
     uint8_t type = p[12];
@@ -20,7 +20,7 @@ static bool plausible(const uint8_t *p, uint64_t room)
            type <= RECORD_ERASE && p[13] <= RECORD_LAST;
 }
 
-static bool zeros64(const uint8_t *p)
+static bool is_zeros64(const uint8_t *p)
 {
     uint64_t any = 0;
 
@@ -30,21 +30,21 @@ static bool zeros64(const uint8_t *p)
 }
 
 /* The first valid record at or after `from`; s->size: none. */
-static uint64_t look(struct scan *s, uint64_t from)
+static uint64_t find_record(struct scan *s, uint64_t from)
 {
     struct record r;
 
     while (s->size >= RECORD_REMOVE_SIZE && from <= s->size - RECORD_REMOVE_SIZE) {
         const uint8_t *p = s->base + from;
         uint64_t room = s->size - from;
-        if (plausible(p, room)) {
+        if (is_plausible(p, room)) {
             if (record_read_head(p, room, s->key, from, &r) && r.size <= s->budget) {
                 s->budget -= r.size;
                 if (record_read_data(p, s->key, from, &r))
                     return from;
             }
             from += STEP;
-        } else if (room >= 64 && get_u64(p) == 0 && zeros64(p)) {
+        } else if (room >= 64 && get_u64(p) == 0 && is_zeros64(p)) {
             from += 64; /* a record that starts in here would show its length in here */
         } else {
             from += STEP;
@@ -62,7 +62,7 @@ void scan_pass(struct scan *s, const struct record *r)
 
 enum scan_result scan_look(struct scan *s, uint64_t at)
 {
-    s->offset = look(s, at + STEP);
+    s->offset = find_record(s, at + STEP);
     s->chain_known = false;
     return s->offset < s->size ? SCAN_STRETCH : SCAN_END;
 }

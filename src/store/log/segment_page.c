@@ -72,7 +72,7 @@ int segment_page_decode(const uint8_t page[SEGMENT_PAGE], struct segment_head *o
     if (one != 0 && two != 0)
         return MF_CORRUPT;
     decode_copy(one == 0 ? page : second, out);
-    /* Two good copies that differ: the header was being replaced when the power went. */
+    /* Two good copies that differ: the header was being replaced when the power failed. */
     out->damaged = one != 0 || two != 0 || memcmp(page, second, AT_CHECK) != 0;
     out->damaged_at = one != 0 ? 0 : SECOND_COPY;
     return 0;

@@ -334,7 +334,7 @@ static void prepare_done(void *arg)
             spare_lacks_space(s, &p->error);
         } else if (!lacks) {
             log_warn("store %s: prepare a segment: %s", s->name, p->error.text);
-            s->log.full = s->commit.retrying; /* nobody knows: room.c will see */
+            s->log.full = s->commit.retrying; /* unknown: room.c finds out */
         }
         spare_later(s);
     } else if (p->written < p->size) {

@@ -144,7 +144,7 @@ static void segs_reset(struct recover *r)
 }
 
 /* Facts from the checkpoint's head alone: the log was synced up to its state. */
-static int begin(struct recover *r)
+static int begin_pass(struct recover *r)
 {
     segs_reset(r);
     int rc = recover_pass_begin(r);
@@ -161,7 +161,7 @@ static int replay_tail(struct recover *r, const struct fit *f, bool *ok)
 {
     struct checkpoint_head h;
     uint64_t bad;
-    int rc = begin(r);
+    int rc = begin_pass(r);
 
     if (rc != 0)
         return rc;
@@ -234,7 +234,7 @@ static int whole_log(struct recover *r)
     uint64_t from = r->segs > 0 ? r->seg[0].number : r->cp.first_segment;
 
     for (;;) {
-        int rc = begin(r);
+        int rc = begin_pass(r);
         if (rc != 0)
             return rc;
         r->pass.chain_known = from == 1; /* the first record of all has chain 0 */

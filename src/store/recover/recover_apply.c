@@ -158,7 +158,7 @@ static int apply_erase(struct pass *p, uint64_t segment, uint64_t at, const stru
     return recover_erases_add(&p->erased, &x);
 }
 
-static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct record *rec)
+static int apply_record(struct pass *p, uint64_t segment, uint64_t at, const struct record *rec)
 {
     switch (rec->type) {
     case RECORD_MESSAGE:
@@ -252,7 +252,7 @@ int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan
             continue;
         /* Its data was checked when it was read the first time. */
         if (record_read_head(sc->base + at, sc->size - at, s->key, at, &rec) &&
-            apply(p, s->number, at, &rec) != 0)
+            apply_record(p, s->number, at, &rec) != 0)
             return mf_fail(r->e, MF_NOMEM, "index");
     }
     p->batched = 0;
@@ -292,7 +292,7 @@ int recover_pass_record(struct recover *r, const struct seg *s, const struct sca
         rc = recover_pass_batch(r, s, sc);
         if (rc != 0)
             return rc;
-    } else if (!hollow && apply(p, s->number, at, rec) != 0) {
+    } else if (!hollow && apply_record(p, s->number, at, rec) != 0) {
         return mf_fail(r->e, MF_NOMEM, "index");
     }
     cut_here(p, end, rec);

@@ -13,7 +13,7 @@
 /* --- where it ends ---------------------------------------------------------------------------- */
 
 /* A prepared segment that can be used as it is. */
-static bool prepared(const struct seg *s)
+static bool is_prepared(const struct seg *s)
 {
     return s->state == SEG_GOOD && s->bytes == s->size && !s->any;
 }
@@ -25,7 +25,7 @@ static void settle_kept(struct recover *r)
 
     r->first_kept = recover_files_at(r, r->pass.first);
     i = recover_files_at(r, number + 1);
-    while (i < r->segs && r->seg[i].number == number + 1 && prepared(&r->seg[i])) {
+    while (i < r->segs && r->seg[i].number == number + 1 && is_prepared(&r->seg[i])) {
         number++;
         i++;
     }
@@ -39,7 +39,7 @@ static bool settle_before(struct recover *r, size_t i, const struct seg *s)
     const struct pass *p = &r->pass;
 
     if (p->cut_type != 0 || p->cut.offset != SEGMENT_PAGE || i == 0 ||
-        r->seg[i - 1].number + 1 != p->cut.segment || (s != NULL && prepared(s)))
+        r->seg[i - 1].number + 1 != p->cut.segment || (s != NULL && is_prepared(s)))
         return false;
     r->end = (struct record_pos){r->seg[i - 1].number, r->seg[i - 1].size};
     r->sealed = true;

@@ -170,7 +170,7 @@ int recover_files_heads(struct recover *r)
     return 0;
 }
 
-static size_t votes(const struct recover *r, const uint8_t id[STORE_ID])
+static size_t count_votes(const struct recover *r, const uint8_t id[STORE_ID])
 {
     size_t n = 0;
 
@@ -188,12 +188,12 @@ static void choose_id(struct recover *r)
     if (r->checkpoint) {
         memcpy(r->id, r->cp.id, STORE_ID);
         r->id_known = true;
-        best = votes(r, r->id);
+        best = count_votes(r, r->id);
     }
     for (size_t i = 0; i < r->segs && best * 2 < r->segs; i++) {
         if (!r->seg[i].headed || (r->id_known && memcmp(r->seg[i].id, r->id, STORE_ID) == 0))
             continue;
-        size_t n = votes(r, r->seg[i].id);
+        size_t n = count_votes(r, r->seg[i].id);
         if (n > best || !r->id_known) {
             memcpy(r->id, r->seg[i].id, STORE_ID);
             best = n;

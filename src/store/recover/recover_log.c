@@ -139,8 +139,8 @@ static bool any_from(const struct recover *r, size_t i)
 
 /* --- damage and the end ----------------------------------------------------------------------- */
 
-static int damaged(struct recover *r, uint64_t number, uint64_t offset, uint64_t length,
-                   struct record_pos go_on, const char *what)
+static int note_damage(struct recover *r, uint64_t number, uint64_t offset, uint64_t length,
+                       struct record_pos go_on, const char *what)
 {
     struct pass *p = &r->pass;
     int rc = recover_seg_damage(r, &p->damage, number, offset, length, what);
@@ -164,7 +164,7 @@ static bool ends_whole(const struct pass *p)
 }
 
 /* The log ends at `at`, in segment i. */
-static void ended(struct recover *r, size_t i, uint64_t at, bool follows)
+static void end_log(struct recover *r, size_t i, uint64_t at, bool follows)
 {
     struct pass *p = &r->pass;
 
@@ -177,7 +177,7 @@ static void ended(struct recover *r, size_t i, uint64_t at, bool follows)
     p->batched = 0;
 }
 
-static int stretch(struct recover *r, size_t i, const struct scan *sc, uint64_t at)
+static int handle_stretch(struct recover *r, size_t i, const struct scan *sc, uint64_t at)
 {
     struct seg *s = &r->seg[i];
     struct record_pos here = {s->number, at}, go_on = {s->number, sc->offset};
@@ -187,12 +187,12 @@ static int stretch(struct recover *r, size_t i, const struct scan *sc, uint64_t 
         return rc;
     s->any = true;
     if (record_pos_cmp(here, r->pass.synced) >= 0) {
-        ended(r, i, at, true);
+        end_log(r, i, at, true);
         return 0;
     }
     rc = recover_pass_batch(r, s, sc);
     if (rc == 0)
-        rc = damaged(r, s->number, at, sc->offset - at, go_on, "records are damaged");
+        rc = note_damage(r, s->number, at, sc->offset - at, go_on, "records are damaged");
     return rc;
 }
 
@@ -206,15 +206,15 @@ static int no_more(struct recover *r, size_t i, const struct scan *sc, uint64_t 
     if (rc != 0)
         return rc;
     if (record_pos_cmp(here, r->pass.synced) >= 0) {
-        ended(r, i, at, any_from(r, i + 1));
+        end_log(r, i, at, any_from(r, i + 1));
         return 0;
     }
     if ((rc = recover_pass_batch(r, s, sc)) != 0)
         return rc;
     s->end = at < s->bytes ? at : s->bytes;
     bool shorter = s->bytes < s->size && at >= s->bytes;
-    return damaged(r, s->number, s->end, s->size - s->end, go_on,
-                   shorter ? "the file is shorter than it was" : "records are damaged");
+    return note_damage(r, s->number, s->end, s->size - s->end, go_on,
+                       shorter ? "the file is shorter than it was" : "records are damaged");
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ static int read_records(struct recover *r, size_t i, struct scan *sc)
             }
             break;
         case SCAN_STRETCH:
-            if ((rc = stretch(r, i, sc, at)) != 0 || p->ended)
+            if ((rc = handle_stretch(r, i, sc, at)) != 0 || p->ended)
                 return rc;
             break;
         case SCAN_END:
@@ -310,7 +310,7 @@ static int read_segment(struct recover *r, size_t i, uint64_t offset)
 }
 
 /* Segment `number` is missing, or not part of the log; the next existing one has index i. */
-static int hole(struct recover *r, uint64_t *number, size_t i)
+static int handle_hole(struct recover *r, uint64_t *number, size_t i)
 {
     struct pass *p = &r->pass;
     bool there = i < r->segs && r->seg[i].number == *number;
@@ -326,7 +326,7 @@ static int hole(struct recover *r, uint64_t *number, size_t i)
     }
     struct record_pos go_on = {*number, there ? r->seg[i].size : SEGMENT_PAGE};
     const char *what = there ? "the segment belongs to another store" : "the segment is missing";
-    if ((rc = damaged(r, *number, 0, there ? r->seg[i].size : 0, go_on, what)) != 0)
+    if ((rc = note_damage(r, *number, 0, there ? r->seg[i].size : 0, go_on, what)) != 0)
         return rc;
     /* Of a wide gap not every file is named: the numbers are whatever a name claims. */
     uint64_t next = i < r->segs ? r->seg[i].number : p->synced.segment;
@@ -352,7 +352,7 @@ int recover_log_walk(struct recover *r, uint64_t number, uint64_t offset)
             rc = read_segment(r, i, offset);
             number++;
         } else {
-            rc = hole(r, &number, i);
+            rc = handle_hole(r, &number, i);
         }
         if (rc != 0)
             return rc;
