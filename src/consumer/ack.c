@@ -28,8 +28,8 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
 }
 
 /* By another configuration: the time it has waited counts. */
-static int64_t until(const struct consumer_config *old, const struct consumer_config *now,
-                     const struct pend *e, int64_t deadline_ns)
+static int64_t move_deadline(const struct consumer_config *old, const struct consumer_config *now,
+                             const struct pend *e, int64_t deadline_ns)
 {
     int64_t from = deadline_ns - wait_by(old, e), is = wait_by(now, e);
 
@@ -45,7 +45,7 @@ static int64_t waits_until(const void *arg, const struct pend *e, int64_t deadli
 {
     const struct waits *w = arg;
 
-    return until(&w->old, &w->c->cfg, e, deadline_ns);
+    return move_deadline(&w->old, &w->c->cfg, e, deadline_ns);
 }
 
 static void waits_free(void *arg)
@@ -147,7 +147,7 @@ void ack_lost(struct consumer *c, struct pend *e)
     ack_settled(c, e);
 }
 
-static void forget(struct consumer *c, struct pend *e)
+static void remove_pending(struct consumer *c, struct pend *e)
 {
     state_touch(c, e->sseq);
     pending_remove(&c->wait, e);
@@ -163,7 +163,7 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
         if (e->sseq > last)
             break;
         if (e->sseq >= first)
-            forget(c, e);
+            remove_pending(c, e);
     }
 }
 
@@ -189,7 +189,7 @@ void ack_forget_given_one(struct consumer *c, uint64_t sseq)
     struct pend *e = pending_given(&c->wait, sseq);
 
     if (e != NULL)
-        forget(c, e);
+        remove_pending(c, e);
 }
 
 void ack_gone(struct consumer *c, uint64_t sseq)
@@ -214,7 +214,7 @@ struct told {
 };
 
 /* Of a message that came more than once, the metric names the delivery that is answered. */
-static void sample(struct consumer *c, const struct pend *e, const struct told *t)
+static void sample_ack(struct consumer *c, const struct pend *e, const struct told *t)
 {
     struct consumer_event ev = {.kind = CONSUMER_ACKED,
                                 .consumer = c,
@@ -390,14 +390,15 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
     ack_forget_given_one(c, t->sseq);
     if (e != NULL) {
         if (sampled)
-            sample(c, e, t);
+            sample_ack(c, e, t);
         ack_settled(c, e);
     }
     return true;
 }
 
 /* An ack, and an event whether there was anything left to end or not. */
-static bool term(struct consumer *c, const struct told *t, bool known, struct mf_slice reason)
+static bool terminate_message(struct consumer *c, const struct told *t, bool known,
+                              struct mf_slice reason)
 {
     if (known && !ack_one(c, t, false))
         return false;
@@ -407,7 +408,7 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
 
 /* Given up: it was delivered as often as it may be.  It stays in the stream, for whoever deals with
  * such: also in one of interest, when all others have acked it. */
-static void exhausted(struct consumer *c, struct pend *e)
+static void give_up_message(struct consumer *c, struct pend *e)
 {
     consumer_send_event(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
     state_touch(c, e->sseq);
@@ -426,7 +427,7 @@ bool ack_given_up(struct consumer *c, struct pend *e)
 {
     if (may_again(c, e))
         return false;
-    exhausted(c, e);
+    give_up_message(c, e);
     return true;
 }
 
@@ -461,7 +462,7 @@ static bool nak_delay(struct mf_slice text, int64_t *delay)
     return rc == 0;
 }
 
-static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
+static void handle_nak(struct consumer *c, const struct told *t, struct mf_slice arg)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
     int64_t delay;
@@ -503,7 +504,7 @@ void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq)
 
 /* --- in ------------------------------------------------------------------------------------ */
 
-static bool starts(struct mf_slice body, const char *word, struct mf_slice *rest)
+static bool split_word(struct mf_slice body, const char *word, struct mf_slice *rest)
 {
     size_t n = strlen(word);
 
@@ -514,7 +515,7 @@ static bool starts(struct mf_slice body, const char *word, struct mf_slice *rest
 }
 
 /* As nats-server reads it: what is no number is beyond all numbers. */
-static uint64_t number(struct mf_slice token)
+static uint64_t read_number(struct mf_slice token)
 {
     uint64_t n;
 
@@ -522,15 +523,15 @@ static uint64_t number(struct mf_slice token)
 }
 
 /* Something that was never delivered cannot be acknowledged. */
-static bool delivered(const struct consumer *c, const struct told *t)
+static bool was_delivered(const struct consumer *c, const struct told *t)
 {
     return t->sseq <= c->delivered.sseq || c->cfg.flow_control;
 }
 
 /* The words; whether the answer is due (an ack of something that was never delivered has none). */
-static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
+static bool handle_ack(struct consumer *c, const struct told *t, struct mf_slice body)
 {
-    bool known = delivered(c, t);
+    bool known = was_delivered(c, t);
     bool zero = stream_config(c->set->stream)->retention == RETENTION_LIMITS &&
                 c->cfg.ack_policy == ACK_EXPLICIT; /* as in nats-server: sequence 0 is answered */
     struct mf_slice rest = MF_SLICE_NONE;
@@ -538,11 +539,11 @@ static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
     if (body.len == 0 || mf_eq_str(body, "+ACK") || mf_eq_str(body, "+OK")) {
         return known && ack_one(c, t, true) && (t->sseq != 0 || zero);
     }
-    if (starts(body, "+TERM", &rest)) {
-        return term(c, t, known, mf_trim(rest)) && known && (t->sseq != 0 || zero);
+    if (split_word(body, "+TERM", &rest)) {
+        return terminate_message(c, t, known, mf_trim(rest)) && known && (t->sseq != 0 || zero);
     }
-    if (starts(body, "-NAK", &rest))
-        nak(c, t, rest);
+    if (split_word(body, "-NAK", &rest))
+        handle_nak(c, t, rest);
     else if (mf_eq_str(body, "+WPI"))
         in_progress(c, t->sseq);
     return t->sseq != 0;
@@ -558,15 +559,15 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
         return false;
     if (c->held || subject_tokens(tokens) < 5)
         return true; /* a stranger's; nobody is hurt */
-    struct told t = {number(subject_token(tokens, 0)), number(subject_token(tokens, 1)),
-                     number(subject_token(tokens, 2))};
+    struct told t = {read_number(subject_token(tokens, 0)), read_number(subject_token(tokens, 1)),
+                     read_number(subject_token(tokens, 2))};
     consumer_alive(c);
-    if (starts(body, "+NXT", &rest)) {
-        if (delivered(c, &t))
+    if (split_word(body, "+NXT", &rest)) {
+        if (was_delivered(c, &t))
             (void)ack_one(c, &t, true);
         if (reply.len > 0)
             consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
-    } else if (heed(c, &t, body) && reply.len > 0) {
+    } else if (handle_ack(c, &t, body) && reply.len > 0) {
         ack_confirm(c, reply);
     }
     pump_soon(c);

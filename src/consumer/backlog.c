@@ -77,7 +77,7 @@ static void head_next(struct consumer *c, struct head *h, bool *more, uint64_t *
 
 /* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that went
  * while it stood there was taken off the count then, or was never on it. */
-static struct head *lowest(struct backlog *w, bool *more, uint64_t *steps)
+static struct head *find_lowest(struct backlog *w, bool *more, uint64_t *steps)
 {
     struct head *best = NULL;
 
@@ -96,7 +96,7 @@ static struct head *lowest(struct backlog *w, bool *more, uint64_t *steps)
 }
 
 /* Other filters may match it, too: it comes once. */
-static uint64_t consume(struct backlog *w, struct head *h, bool *dead)
+static uint64_t consume_head(struct backlog *w, struct head *h, bool *dead)
 {
     w->taken = h->seq;
     w->last = (size_t)(h - w->at);
@@ -109,9 +109,9 @@ static uint64_t consume(struct backlog *w, struct head *h, bool *dead)
 
 uint64_t backlog_step(struct backlog *w, bool *more, bool *dead, uint64_t *steps)
 {
-    struct head *h = lowest(w, more, steps);
+    struct head *h = find_lowest(w, more, steps);
 
-    return h == NULL ? 0 : consume(w, h, dead);
+    return h == NULL ? 0 : consume_head(w, h, dead);
 }
 
 /* --- last per subject ------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ bool backlog_lists(const struct consumer *c, uint64_t seq)
 /* --- next ---------------------------------------------------------------------------------- */
 
 /* At the end of what there is: 0. */
-static uint64_t ended(struct consumer *c, bool anything)
+static uint64_t end_backlog(struct consumer *c, bool anything)
 {
     if (c->todo.pending > 0 && !count_runs(c)) /* none is left: what is counted is not there */
         consumer_recount(c);
@@ -257,7 +257,7 @@ uint64_t backlog_next(struct consumer *c, bool *dead)
             return 0;
         }
     }
-    struct head *h = lowest(c->todo.backlog, &more, &steps);
+    struct head *h = find_lowest(c->todo.backlog, &more, &steps);
     c->set->spent += steps / PUMP_STEPS;
     c->read.again = c->read.again || more;
     if (more)
@@ -268,8 +268,8 @@ uint64_t backlog_next(struct consumer *c, bool *dead)
         return backlog_next(c, dead);
     }
     if (h == NULL || (!c->list.active && h->seq > c->set->told))
-        return ended(c, h != NULL);
-    seq = consume(c->todo.backlog, h, dead);
+        return end_backlog(c, h != NULL);
+    seq = consume_head(c->todo.backlog, h, dead);
     *(c->list.active ? &c->list.at : &c->todo.next) = seq + 1;
     if (c->list.active && backlog_is_closed(c, seq))
         *dead = true; /* and it is not counted */

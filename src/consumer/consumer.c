@@ -102,7 +102,7 @@ static void unlink_all(struct consumer *c)
         mf_container(n, struct consumer_op, link)->consumer = NULL;
 }
 
-static void bury(struct loop_defer *d)
+static void free_deferred(struct loop_defer *d)
 {
     struct consumer *c = mf_container(d, struct consumer, bury);
 
@@ -123,7 +123,7 @@ void consumer_free_now(struct consumer *c)
 void consumer_free(struct consumer *c)
 {
     unlink_all(c);
-    c->bury.fn = bury;
+    c->bury.fn = free_deferred;
     loop_defer(c->set->host->loop, &c->bury);
 }
 
@@ -468,7 +468,7 @@ void consumer_vanish(struct consumer *c, const char *status)
     consumers_unwatch(g);
 }
 
-static void deleted(struct store_wait *w, int status)
+static void finish_delete(struct store_wait *w, int status)
 {
     struct consumer_op *op = mf_container(w, struct consumer_op, wait);
 
@@ -493,9 +493,9 @@ void consumer_delete(struct consumer *c, struct consumer_op *op)
         retention_deleted(g);
     if (op == NULL)
         return;
-    op->wait.done = deleted;
+    op->wait.done = finish_delete;
     if (rc != 0 || !writes || (rc = stream_barrier(g->stream, &op->wait)) != 0)
-        deleted(&op->wait, rc);
+        finish_delete(&op->wait, rc);
 }
 
 /* --- started again ------------------------------------------------------------------------- */

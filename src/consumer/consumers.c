@@ -38,7 +38,7 @@ int64_t consumers_delay(const struct consumers *g, int64_t delay_ns)
 
 /* --- by name ------------------------------------------------------------------------------- */
 
-static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
+static bool search_name(const struct consumers *g, struct mf_slice name, size_t *at)
 {
     size_t low = 0, high = g->count;
 
@@ -67,7 +67,7 @@ void consumers_insert(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
-    (void)search(g, mf_str(c->name), &at);
+    (void)search_name(g, mf_str(c->name), &at);
     memmove(g->at + at + 1, g->at + at, (g->count - at) * sizeof(struct consumer *));
     g->at[at] = c;
     g->count++;
@@ -78,7 +78,7 @@ void consumers_remove(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
-    if (!search(g, mf_str(c->name), &at) || g->at[at] != c)
+    if (!search_name(g, mf_str(c->name), &at) || g->at[at] != c)
         return;
     memmove(g->at + at, g->at + at + 1, (g->count - at - 1) * sizeof(struct consumer *));
     g->count--;
@@ -91,14 +91,14 @@ size_t consumers_after_name(const struct consumers *g, struct mf_slice name)
 
     if (name.len == 0)
         return 0;
-    return search(g, name, &at) ? at + 1 : at;
+    return search_name(g, name, &at) ? at + 1 : at;
 }
 
 struct consumer *consumers_find(struct consumers *g, struct mf_slice name)
 {
     size_t at;
 
-    return search(g, name, &at) ? g->at[at] : NULL;
+    return search_name(g, name, &at) ? g->at[at] : NULL;
 }
 
 void consumers_each(struct consumers *g, void (*visit)(void *arg, struct consumer *c), void *arg)
@@ -155,7 +155,7 @@ static void look_again(struct consumers *g)
     }
 }
 
-static void stored(struct stream_observer *o, const struct stream_msg *m)
+static void observe_stored(struct stream_observer *o, const struct stream_msg *m)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct stream_msg copy = *m;
@@ -183,7 +183,7 @@ static void one_gone(void *arg, struct router_sub *sub)
     ack_gone(c, seq);
 }
 
-static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject)
+static void observe_removed(struct stream_observer *o, uint64_t seq, struct mf_slice subject)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct mf_list *pos;
@@ -213,7 +213,7 @@ static void lose_some(struct consumer *c, uint64_t first, uint64_t last)
     }
 }
 
-static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
+static void observe_purged(struct stream_observer *o, uint64_t first, uint64_t last)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
 
@@ -371,8 +371,10 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
         free(g);
         return rc;
     }
-    g->observer = (struct stream_observer){
-        .stored = stored, .gone = gone, .purged = purged, .purge_done = purge_done};
+    g->observer = (struct stream_observer){.stored = observe_stored,
+                                           .gone = observe_removed,
+                                           .purged = observe_purged,
+                                           .purge_done = purge_done};
     mf_list_init(&g->observer.node);
     consumers_watch(g);
     stream_set_interest(s, retention_wanted, g);

@@ -30,7 +30,7 @@ static void beat_later(struct consumer *c)
 
 /* --- interest ------------------------------------------------------------------------------ */
 
-static bool somebody(struct consumer *c)
+static bool is_bound(struct consumer *c)
 {
     const struct consumer_host *h = c->set->host;
 
@@ -58,7 +58,7 @@ static void set_active(struct consumer *c, bool on)
 
 void push_look(struct consumer *c)
 {
-    bool there = somebody(c);
+    bool there = is_bound(c);
 
     if (there != c->push->active)
         set_active(c, there);
@@ -72,7 +72,7 @@ bool push_bound(struct consumer *c)
 {
     const struct consumer_host *h = c->set->host;
 
-    if (c->push->departures == h->departures(h->arg) || somebody(c))
+    if (c->push->departures == h->departures(h->arg) || is_bound(c))
         return true;
     push_lost(c);
     return false;
@@ -86,7 +86,7 @@ void push_lost(struct consumer *c)
 
 void consumer_interest_gained(struct consumer *c)
 {
-    if (c->push != NULL && !c->push->active && !c->deleted && somebody(c))
+    if (c->push != NULL && !c->push->active && !c->deleted && is_bound(c))
         set_active(c, true);
 }
 
@@ -209,7 +209,7 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
 
 /* --- silence ------------------------------------------------------------------------------- */
 
-static void heartbeat(struct consumer *c)
+static void send_heartbeat(struct consumer *c)
 {
     struct mf_buf *b = lend_take();
     uint8_t text[20];
@@ -238,7 +238,7 @@ void push_timeouts(struct consumer *c)
     if (c->push->beat_ns > consumers_mono(c->set))
         return;
     if (push_bound(c))
-        heartbeat(c);
+        send_heartbeat(c);
     push_ask_acks(c, true);
     beat_later(c);
 }

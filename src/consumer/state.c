@@ -328,7 +328,7 @@ struct confirms {
     struct mf_list list;
 };
 
-static void confirmed(struct store_wait *w, int status)
+static void send_confirms(struct store_wait *w, int status)
 {
     struct confirms *all = mf_container(w, struct confirms, wait);
     struct mf_list *n;
@@ -355,7 +355,7 @@ void state_flush_group(struct loop_defer *d)
     if (rc == 0)
         rc = stream_barrier(g->stream, &all->wait);
     if (rc != 0)
-        confirmed(&all->wait, rc);
+        send_confirms(&all->wait, rc);
 }
 
 static struct confirms *confirms_of(struct consumers *g)
@@ -365,7 +365,7 @@ static struct confirms *confirms_of(struct consumers *g)
     if (all == NULL && (all = calloc(1, sizeof *all)) != NULL) {
         mf_list_init(&all->list);
         all->host = g->host;
-        all->wait.done = confirmed;
+        all->wait.done = send_confirms;
         g->confirms = all;
     }
     return all;

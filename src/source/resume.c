@@ -115,7 +115,7 @@ static void seek_end(struct follower *l)
     follower_later(l, 0);
 }
 
-static void found(struct follower *l, uint64_t seq, struct mf_slice ident)
+static void resume_at(struct follower *l, uint64_t seq, struct mf_slice ident)
 {
     l->track.sseq = l->seen = seq;
     l->dirty = true;
@@ -142,7 +142,7 @@ static size_t look_at(struct sources *all, const struct stream_msg *m)
         if (m->seq <= l->upto)
             seek_end(l); /* from here on the blob knows better */
         else if (marked && upstream_mark_read(value, mf_str(l->index), &seq, &ident))
-            found(l, seq, ident);
+            resume_at(l, seq, ident);
         else
             left++;
     }
@@ -156,7 +156,7 @@ static void nothing_found(struct sources *all)
             seek_end(all->at[i]);
 }
 
-static void seek(struct loop_defer *d)
+static void seek_slice(struct loop_defer *d)
 {
     struct sources *all = mf_container(d, struct sources, seek);
     struct stream_msg m;
@@ -191,7 +191,7 @@ bool resume_find(struct follower *l)
         return true;
     l->state = FOLLOWER_SEEKING;
     all->seek_at = UINT64_MAX; /* who seeks already looks at those again */
-    all->seek.fn = seek;
+    all->seek.fn = seek_slice;
     loop_next(all->host->loop, &all->seek);
     return false;
 }
