@@ -65,7 +65,7 @@ static struct stream *idle_stream(struct api_call *call)
     return api_call_park(call, api_call_token(call, 2)) ? NULL : api_call_stream(call, 2);
 }
 
-/* rc of a check that failed: answers, and lets the configuration go. */
+/* Answers with the error of a failed check, and frees the configuration. */
 static void refuse_config(struct api_call *call, struct stream_config *c, int rc,
                           const struct js_error *e)
 {

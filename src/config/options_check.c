@@ -15,7 +15,7 @@ static void default_i64(int64_t *v, int64_t value)
         *v = value;
 }
 
-/* With TLS the handshake comes first, so the client gets its time on top. */
+/* With TLS the client also gets the time of the handshake. */
 static int64_t auth_timeout(const struct options_tls *t)
 {
     return t->set ? t->timeout_ns + CLOCK_S : 2 * CLOCK_S;

@@ -27,7 +27,7 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
     return wait_by(&c->cfg, e);
 }
 
-/* By another configuration: the time it has waited counts. */
+/* Deadline under a new configuration; the time already waited counts. */
 static int64_t move_deadline(const struct consumer_config *old, const struct consumer_config *now,
                              const struct pend *e, int64_t deadline_ns)
 {
@@ -108,7 +108,7 @@ void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
 /* --- floors -------------------------------------------------------------------------------- */
 
 /* When nothing waits, the floor is where delivery is; else just below the lowest that waits, if
- * the one that stood on the floor has gone. */
+ * the one at the floor no longer waits. */
 static void floor_move(struct consumer *c, uint64_t dseq)
 {
     const struct pend *first = pending_first(&c->wait);
@@ -208,12 +208,12 @@ void ack_gone(struct consumer *c, uint64_t sseq)
 
 /* --- kinds of acks ------------------------------------------------------------------------- */
 
-/* What the subject of an ack tells. */
+/* The numbers in the subject of an ack. */
 struct told {
     uint64_t deliveries, sseq, dseq;
 };
 
-/* Of a message that came more than once, the metric names the delivery that is answered. */
+/* For a redelivered message the metric names the delivery that was acknowledged. */
 static void sample_ack(struct consumer *c, const struct pend *e, const struct told *t)
 {
     struct consumer_event ev = {.kind = CONSUMER_ACKED,
@@ -270,7 +270,7 @@ static void upto_floor(struct consumer *c)
     if ((dseq > c->delivered.dseq && sseq <= c->delivered.sseq) ||
         (last == 0 && e != NULL && e->dseq <= dseq))
         dseq = last;
-    /* Without a number (flow control takes any) nobody knows where the floor would be. */
+    /* Without a number (flow control accepts any subject) the floor is unknown. */
     if (sseq != UINT64_MAX && dseq > c->floor.dseq && dseq <= c->delivered.dseq) {
         c->floor.dseq = dseq;
         c->floor.sseq = sseq;
@@ -372,8 +372,8 @@ void ack_upto_stop(struct consumer *c)
     confirm_all(c, false);
 }
 
-/* False: the message has to go, which was not possible; its ack did not count and is not confirmed,
- * so it comes again. */
+/* False: the message must be removed and that failed.  Its ack does not count and is not confirmed,
+ * so it is delivered again. */
 static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
@@ -396,7 +396,7 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
     return true;
 }
 
-/* An ack, and an event whether there was anything left to end or not. */
+/* Acknowledges the message, and sends the event even if it was not pending. */
 static bool terminate_message(struct consumer *c, const struct told *t, bool known,
                               struct mf_slice reason)
 {
@@ -406,8 +406,8 @@ static bool terminate_message(struct consumer *c, const struct told *t, bool kno
     return true;
 }
 
-/* Given up: it was delivered as often as it may be.  It stays in the stream, for whoever deals with
- * such: also in one of interest, when all others have acked it. */
+/* The message reached max_deliver.  It stays in the stream for other readers, also in a stream with
+ * interest retention where all other consumers acknowledged it. */
 static void give_up_message(struct consumer *c, struct pend *e)
 {
     consumer_send_event(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
@@ -514,7 +514,7 @@ static bool split_word(struct mf_slice body, const char *word, struct mf_slice *
     return true;
 }
 
-/* As nats-server reads it: what is no number is beyond all numbers. */
+/* As in nats-server, a token that is no number counts as the largest number. */
 static uint64_t read_number(struct mf_slice token)
 {
     uint64_t n;
@@ -522,13 +522,14 @@ static uint64_t read_number(struct mf_slice token)
     return mf_parse_u64(token, &n) == 0 ? n : UINT64_MAX;
 }
 
-/* Something that was never delivered cannot be acknowledged. */
+/* A message that was never delivered cannot be acknowledged. */
 static bool was_delivered(const struct consumer *c, const struct told *t)
 {
     return t->sseq <= c->delivered.sseq || c->cfg.flow_control;
 }
 
-/* The words; whether the answer is due (an ack of something that was never delivered has none). */
+/* Executes the ack's verb.  True: a confirmation is due; the ack of a message that was never
+ * delivered gets none. */
 static bool handle_ack(struct consumer *c, const struct told *t, struct mf_slice body)
 {
     bool known = was_delivered(c, t);

@@ -63,7 +63,7 @@ static size_t texts_size(const struct consumer_config *c)
 }
 
 struct packer {
-    char *array, *text; /* where the next one goes */
+    char *array, *text; /* the place of the next one */
 };
 
 static char *put_text(struct packer *p, const char *s)
@@ -251,8 +251,8 @@ int consumer_config_set_pause(struct consumer_config *c, int64_t until_ns)
     return rc;
 }
 
-/* As in nats-server: whether it is an ephemeral is told by what it was; and what was not asked to
- * change stays as it is. */
+/* As in nats-server, the old configuration decides whether the consumer is ephemeral, and an
+ * unchanged threshold stays. */
 void consumer_config_settle(struct consumer_config *c, const struct consumer_config *now)
 {
     const struct consumer_config *is = now == NULL ? c : now;

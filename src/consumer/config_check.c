@@ -286,7 +286,7 @@ static int check_overlap(const struct json_strs *list, struct js_error *e)
                                   "filters have too many wildcards to be compared");
 }
 
-/* What filters cost is known before they are compared. */
+/* Limits the size of the filters, and with it the cost of comparing them. */
 static int check_filter_sizes(const struct consumer_config *c, struct js_error *e)
 {
     char *const *at;

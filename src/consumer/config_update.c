@@ -24,7 +24,7 @@ static bool same_start_time(const struct consumer_config *a, const struct consum
            (!a->has_start_time || a->opt_start_time_ns == b->opt_start_time_ns);
 }
 
-/* What is decided for good, in nats-server's order; NULL: nothing of it changes. */
+/* Finds a change of a fixed member, in nats-server's order; NULL: none. */
 static const char *find_fixed_change(const struct consumer_config *now,
                                      const struct consumer_config *next)
 {

@@ -132,9 +132,9 @@ static void one_stored(void *arg, struct router_sub *sub)
         pump_soon(c);
 }
 
-/* Sequences that were not told of are usually of messages that have gone already.  One that is
- * there all the same (it could not be read, or died before its news) must be counted, or its end
- * would take another off. */
+/* Sequences without a notification usually belong to messages that were removed already.  One that
+ * is still present (it could not be read, or died before its notification) must be counted, or its
+ * removal would be subtracted without ever being added. */
 static void passed_over(struct consumers *g, uint64_t upto)
 {
     bool any = upto - g->told > PASSED_MAX;
@@ -146,7 +146,7 @@ static void passed_over(struct consumers *g, uint64_t upto)
         consumer_recount(g->at[i]);
 }
 
-/* There was no memory to find out who is concerned: everybody looks for himself. */
+/* No memory to find the consumers concerned: every consumer looks itself. */
 static void look_again(struct consumers *g)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -189,7 +189,7 @@ static void observe_removed(struct stream_observer *o, uint64_t seq, struct mf_s
     struct mf_list *pos;
 
     router_match(g->filters, subject, one_gone, &seq);
-    /* Whose filters are others now. */
+    /* Consumers whose filters changed. */
     for (pos = g->apart.next; g->given_up > 0 && pos != &g->apart; pos = pos->next)
         ack_forget_given_one(mf_container(pos, struct consumer, apart), seq);
     if (!router_search_failed(g->filters))
@@ -226,7 +226,7 @@ static void observe_purged(struct stream_observer *o, uint64_t first, uint64_t l
             ack_forget_given(c, first, last);
         }
         consumer_recount(c);
-        pump_soon(c); /* there may be room for others, and who does not wait is told */
+        pump_soon(c); /* there may be room for others; requests that do not wait are answered */
     }
 }
 
@@ -291,14 +291,14 @@ static void purge_done(struct stream_observer *o, struct mf_slice filter)
     }
 }
 
-/* Whoever asks may have acks of this turn already: a busy connection is flushed before its end. */
+/* The caller may have acks of this turn already: a busy connection is flushed before its end. */
 void consumers_catch_up(struct consumers *g)
 {
     if (g->watching)
         stream_notify_now(g->stream);
 }
 
-/* A stream whose news nobody wants need not read them. */
+/* A stream without observers need not read its new messages. */
 void consumers_watch(struct consumers *g)
 {
     if (g->watching) {

@@ -147,7 +147,7 @@ static bool count_turn(struct work_task *t)
     while (steps < SLICE_STEPS && !mf_list_empty(&g->counts)) {
         struct consumer *c = mf_container(g->counts.next, struct consumer, count.link);
         if (c->upto.sseq != 0) {
-            mf_list_del(&c->count.link); /* the others' turn comes before its next slice */
+            mf_list_del(&c->count.link); /* other consumers run before its next slice */
             mf_list_push(&g->counts, &c->count.link);
             ack_upto_go_on(c);
             steps += SLICE_STEPS;
@@ -223,8 +223,8 @@ static bool is_counted(const struct consumer *c, uint64_t seq)
     return seq < k->at;
 }
 
-/* The newest message of a subject is no more: nothing comes for that subject, though the one before
- * it is the newest now. */
+/* The newest message of a subject was removed: nothing is delivered for that subject, though the
+ * message before it is the newest now. */
 static void list_loses(struct consumer *c, uint64_t seq)
 {
     uint64_t older;
@@ -235,7 +235,7 @@ static void list_loses(struct consumer *c, uint64_t seq)
         backlog_reopen(c, seq);
     else if (is_counted(c, seq))
         c->todo.pending -= c->todo.pending > 0;
-    if (older >= c->list.at && backlog_close(c, older) != 0) { /* it comes in its place then */
+    if (older >= c->list.at && backlog_close(c, older) != 0) { /* it is delivered in its place */
         backlog_drop(c);
         consumer_recount(c);
     }

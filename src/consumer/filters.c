@@ -65,7 +65,7 @@ static int make_trees(struct filters *f)
     return 0;
 }
 
-/* Do two of them match the same subjects?  When that takes too long to tell, they may. */
+/* May two of them match the same subjects?  True also if the answer needs too many steps. */
 static bool find_crossed(const struct filters *f)
 {
     struct pattern_query q = {.how = PATTERN_OVERLAP, .any = true, .most = PATTERN_STEPS};

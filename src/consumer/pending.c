@@ -270,8 +270,8 @@ static bool nearer_first(const struct mf_list *list, uint64_t seq)
     return seq < first || (seq < last && seq - first < last - seq);
 }
 
-/* Nearly always at the end: new messages have greater sequences than all before.  What is given up
- * comes in any order: it is looked for from the nearer end. */
+/* Nearly always at the end: new messages have greater sequences than all before.  Given-up messages
+ * arrive in any order, so the search starts at the nearer end. */
 static void insert_in_order(struct mf_list *list, struct pend *e)
 {
     struct mf_list *at = list->prev;
@@ -344,13 +344,13 @@ int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **o
     mf_list_init(&e->queued);
     insert_pend(p, &p->order, e);
     p->count++;
-    if (given != NULL) /* it comes once more */
+    if (given != NULL) /* it is delivered once more */
         pending_remove(p, given);
     *out = e;
     return 0;
 }
 
-/* It waits no more. */
+/* Ends the wait for the ack. */
 static void end_wait(struct pending *p, struct pend *e)
 {
     heap_remove(p, e);
@@ -399,7 +399,7 @@ void pending_leave(struct pending *p)
 
 #define FEW 1000u /* freed at once */
 
-/* What was emptied, and is given back. */
+/* Entries of an emptied set, freed in slices. */
 struct waste {
     struct work_task task;
     struct loop *loop;

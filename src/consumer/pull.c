@@ -17,8 +17,8 @@ static void put_line(struct mf_buf *b, const char *name, uint64_t n)
     header_add(b, name, mf_slice(text, proto_put_u64(text, n)));
 }
 
-/* What is still due to it, as nats-server counts: below zero for one that asked for less than one
- * (it gets one), so the number wraps. */
+/* Messages still due to the request, as nats-server counts.  A request for less than one message
+ * gets one; its number is below zero then and wraps. */
 static uint64_t count_due(const struct request *r)
 {
     return r->batch - r->served - r->under;
@@ -109,7 +109,7 @@ void pull_prune(struct consumer *c)
     }
 }
 
-/* The timer comes up to a millisecond after a request has expired. */
+/* The timer fires up to a millisecond after a request has expired. */
 uint64_t pull_waiting(const struct consumer *c)
 {
     int64_t now = consumers_mono(c->set);
@@ -132,8 +132,8 @@ void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
     }
 }
 
-/* Who is passed over goes to the end; when it ends is nats-server's rule, and with it who is next.
- */
+/* A request that is passed over moves to the end of the list.  The walk ends by nats-server's rule,
+ * which also decides the next request. */
 struct request *pull_next(struct consumer *c, size_t *passed)
 {
     struct mf_list *n;
@@ -244,7 +244,7 @@ void pull_timeouts(struct consumer *c)
         pull_nobody(c);
 }
 
-/* --- a request comes ----------------------------------------------------------------------- */
+/* --- new requests -------------------------------------------------------------------------- */
 
 struct ask {
     uint64_t under; /* how much less than one batch was */
@@ -351,7 +351,7 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     return r;
 }
 
-/* What those before it will take anyway. */
+/* Messages due to the requests before it. */
 static uint64_t spoken_for(const struct consumer *c)
 {
     struct mf_list *pos;
@@ -371,7 +371,7 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
     uint64_t there = c->todo.pending;
     struct mf_list *pos;
 
-    if (!r->no_wait || count_runs(c)) /* what is there is not known yet: it is told then */
+    if (!r->no_wait || count_runs(c)) /* answered after the count */
         return true;
     mf_list_each(pos, &c->wait.redeliver) there++;
     if (there == 0 && r->expires_ns == NEVER) {
@@ -397,7 +397,7 @@ static bool room_for(struct consumer *c, const struct request *r, struct mf_slic
             refuse_pull(c, reply, "409 Exceeded MaxWaiting");
         return false;
     }
-    if (r->no_wait && r->expires_ns == NEVER && pump_paused(c)) { /* it would be told at once */
+    if (r->no_wait && r->expires_ns == NEVER && pump_paused(c)) { /* nothing can be delivered */
         refuse_pull(c, reply, "404 No Messages");
         return false;
     }

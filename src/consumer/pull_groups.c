@@ -29,7 +29,7 @@ static bool is_group(const struct consumer *c, struct mf_slice group)
     return false;
 }
 
-/* The rules of what a request may ask; NULL: fine. */
+/* Checks the request against the priority policy; NULL: fine. */
 static const char *find_mistake(const struct consumer *c, const struct request *r,
                                 struct mf_slice group, bool formal)
 {
@@ -55,7 +55,7 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
 {
     const char *status = find_mistake(c, r, group, formal);
 
-    /* While nobody is pinned, a stale id is told when there is something to deliver. */
+    /* While no client is pinned, a stale id is refused only when there is a message to deliver. */
     if (status == NULL && c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0' &&
         c->pin.id[0] != '\0' && strcmp(r->id, c->pin.id) != 0)
         status = "423 Nats-Pin-Id mismatch";
@@ -111,7 +111,7 @@ void groups_sort(struct consumer *c)
         groups_insert(c, mf_container(n, struct request, link));
 }
 
-/* Who keeps its pin has to ask again in time: a delivery alone does not. */
+/* A client keeps its pin only by new requests in time: a delivery does not extend it. */
 bool groups_pin(struct consumer *c, struct request *r, bool *fresh)
 {
     struct consumer_event ev = {.kind = CONSUMER_PINNED, .consumer = c};
@@ -139,7 +139,7 @@ void groups_unpin(struct consumer *c)
     c->pin.since_ns = 0;
 }
 
-/* Requests that still have the id are told when there is something to deliver. */
+/* Requests that still have the id are refused when there is a message to deliver. */
 static void unpin_group(struct consumer *c, struct mf_slice group, const char *reason)
 {
     struct consumer_event ev = {

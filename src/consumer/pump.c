@@ -25,7 +25,7 @@ static bool acks_full(const struct consumer *c)
            c->wait.count >= (size_t)c->cfg.max_ack_pending;
 }
 
-/* Is there anybody to deliver to? */
+/* Is there a receiver? */
 static bool has_receiver(struct consumer *c)
 {
     return c->push != NULL ? c->push->active : c->pulls.count > 0;
@@ -90,7 +90,7 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
     return mf_buf_slice(b);
 }
 
-/* What it takes of a request's max_bytes: all that goes out, but for the line of the pin. */
+/* Bytes that count against a request's max_bytes: the message without the pin's header line. */
 static size_t size_of(struct consumer *c, const struct stream_msg *m, uint64_t count)
 {
     struct mf_buf *reply = lend_take(), *hdr = lend_take();
@@ -135,7 +135,7 @@ bool replay_waits(struct consumer *c, const struct stream_msg *m)
     return r->at_ns > consumers_mono(c->set);
 }
 
-/* After it went out: numbers, and who waits for its ack. */
+/* After a delivery: updates the sequences and the wait for the ack. */
 static void record_delivery(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
     int64_t now = c->set->now_ns;
@@ -164,8 +164,8 @@ static void record_delivery(struct consumer *c, const struct stream_msg *m, stru
 
 enum result { SENT, NOBODY, NOT_NOW };
 
-/* Room for what awaits its ack, before it goes out: it could not come again otherwise.  false: no
- * memory; it is tried again. */
+/* Reserves the pending entry before the delivery: without it the message could not be redelivered.
+ * false: no memory; it is tried again. */
 static bool reserve_pending(struct consumer *c, uint64_t seq, struct pend **e)
 {
     if (*e != NULL || c->cfg.ack_policy == ACK_NONE ||
@@ -183,7 +183,7 @@ static void release_pending(struct consumer *c, struct pend **e)
     *e = NULL;
 }
 
-/* Nobody got it, and nobody is known to be gone. */
+/* The message was not sent; the receiver may still be there. */
 static enum result no_memory(struct consumer *c, struct pend **e)
 {
     release_pending(c, e);
@@ -223,7 +223,7 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
     while ((r = pull_next(c, &passed)) != NULL) {
         if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin.id[0] == '\0' &&
             !pull_there(c, r)) {
-            pull_drop(c, r); /* who is gone must not keep others out */
+            pull_drop(c, r); /* a disconnected client must not get the pin */
             continue;
         }
         bool fresh, pinned = groups_pin(c, r, &fresh);
@@ -247,7 +247,7 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
             return SENT;
         }
         release_pending(c, &e);
-        pull_drop(c, r); /* its client is gone */
+        pull_drop(c, r); /* its client disconnected */
         if (fresh)
             groups_unpin(c);
     }
@@ -290,7 +290,7 @@ static bool pump_message(struct consumer *c, const struct stream_msg *m, struct 
     return false;
 }
 
-/* It cannot be read: gone, or damaged.  false: not now, for want of memory; it is tried again. */
+/* The message was removed or is damaged.  false: no memory; it is tried again. */
 static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, int status)
 {
     if (status == MF_NOMEM) {
@@ -324,7 +324,7 @@ static void finish_load(struct stream_load *l, int status)
     bool on = true;
     consumers_tick(c->set);
     if (stale || (c->read.redelivery && e == NULL))
-        ; /* acknowledged while it was read, or its turn comes again */
+        ; /* acknowledged while it was read, or read again later */
     else if (status != 0)
         on = pump_unreadable(c, seq, e, status);
     else if (has_receiver(c) && !pump_paused(c) && !count_runs(c))
@@ -443,13 +443,13 @@ void pump_soon(struct consumer *c)
         return;
     mf_list_push(&g->ready, &c->ready);
     if (g->running)
-        return; /* its turn comes in the slice that runs, or the next one */
+        return; /* it runs in this slice or the next one */
     g->run.run = run_ready;
     g->run.cause = WORK_DELIVER;
     work_add(g->host->loop, stream_owner(g->stream), &g->run);
 }
 
-/* Its timer is armed by whoever pumps. */
+/* The running pump arms the timer. */
 void pump_later(struct consumer *c)
 {
     c->read.retry_ns = consumers_delay(c->set, RETRY_NS);
@@ -484,7 +484,7 @@ static void fire_timer(void *arg)
             consumer_send_event(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     }
     if (c->timers.idle_at_ns <= now && consumer_inactive(c))
-        return; /* it is gone */
+        return; /* it was deleted */
     pump_soon(c);
     pump_timer(c);
 }

@@ -66,8 +66,8 @@ void push_look(struct consumer *c)
         c->set->host->await_interest(c->set->host->arg, c, true);
 }
 
-/* Before each delivery: others may listen on patterns or in other groups, and would take what
- * belongs to who comes next. */
+/* Checked before each delivery: other subscriptions on patterns or in other groups would get
+ * messages meant for the next subscriber. */
 bool push_bound(struct consumer *c)
 {
     const struct consumer_host *h = c->set->host;
@@ -92,7 +92,7 @@ void consumer_interest_gained(struct consumer *c)
 
 /* --- pace ---------------------------------------------------------------------------------- */
 
-/* What is not asked is not awaited: push_ready() asks then. */
+/* No answer is awaited if nothing was sent: push_ready() asks again. */
 static void ask_flow(struct consumer *c)
 {
     struct mf_buf *reply = lend_take();
@@ -148,7 +148,7 @@ bool push_ready(struct consumer *c, const struct stream_msg *m)
     return !replay_waits(c, m);
 }
 
-/* What may go out at once after a rest: as much as the largest message. */
+/* Bytes that may be sent at once after a pause: those of the largest message. */
 static size_t rate_burst(const struct consumer *c)
 {
     int64_t most = stream_config(c->set->stream)->max_msg_size;

@@ -204,7 +204,7 @@ static int catalog_begin(struct js_account *ja, struct mf_error *e)
 
     if (dir == NULL)
         return mf_fail(e, MF_NOMEM, "JetStream");
-    if (folder_in_use(ja->js, dir)) { /* catalog_ended() comes back to it */
+    if (folder_in_use(ja->js, dir)) { /* catalog_ended() tries again */
         free(dir);
         return 0;
     }

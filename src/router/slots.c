@@ -85,7 +85,7 @@ void trie_settle(struct node *n)
     while (n->tomb != 0) {
         uint32_t hole = n->tomb - 1;
         n->tomb = tomb_link(slot[hole]);
-        /* Those at the end need no filling; they are passed again when their turn comes. */
+        /* Those at the end need no filling; they are passed again later. */
         while (n->len > 0 && !sub_alive(slot[n->len - 1]))
             n->len--;
         if (hole < n->len) {

@@ -76,7 +76,7 @@ int upstream_consumer(char out[UPSTREAM_NAME], const struct upstream_who *who,
         mf_buf_clear(&b);
         mf_buf_puts(&b, hash);
         if (siblings != NULL && named_so(siblings, src->name) > 1) {
-            mf_buf_byte(&b, ' '); /* the stream is followed twice: the rest tells which */
+            mf_buf_byte(&b, ' '); /* the stream is followed twice: the rest differs */
             upstream_index(&b, src);
         }
         sha256_short(mf_buf_slice(&b), hash);

@@ -120,7 +120,7 @@ bool upstream_reply_read(struct mf_slice reply, struct upstream_reply *r)
 
 /* --- the mark of a source --------------------------------------------------------------------- */
 
-/* The next field; *rest goes on behind it. */
+/* Reads the next field; *rest continues after it. */
 static struct mf_slice read_field(struct mf_slice *rest)
 {
     const uint8_t *blank = rest->len == 0 ? NULL : memchr(rest->ptr, ' ', rest->len);

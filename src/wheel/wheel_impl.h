@@ -194,7 +194,7 @@ void wheel_cells_grow(struct wheel *w, uint32_t b);
 void wheel_cells_shrink(struct wheel *w, uint32_t b);
 void wheel_cells_drop(struct wheel *w, uint32_t b); /* the bucket is about to be taken apart */
 void wheel_cells_free(struct wheel *w);
-/* What is known of a bucket that is not empty, without looking at its entries. */
+/* Shows the cells of a bucket that is not empty, without reading its entries. */
 void wheel_cells_show(const struct wheel *w, uint32_t b, struct wheel_cells *out);
 size_t wheel_cells_memory(const struct wheel *w);
 /* Cells are made for a bucket of a level when it gets so many chunks; tests lower it. */

@@ -1,7 +1,7 @@
 /* wheel_tidy.c: closes the gaps among the wheel's chunks, so that whole pages can be unmapped. */
 #include "wheel/wheel_impl.h"
 
-/* Whoever knows the chunk by its number learns the new one. */
+/* Replaces the number of a moved chunk wherever it is stored. */
 static void relink_chunk(struct wheel *w, const struct chunk *c, uint32_t from, uint32_t to)
 {
     struct bucket *b;
