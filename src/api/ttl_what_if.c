@@ -138,7 +138,7 @@ static bool look_at(struct what_if *x, struct stream *s, uint64_t seq)
         stream_msg_end(&m);
     }
     if (rc != MF_AGAIN)
-        return true; /* also where it went, or is damaged */
+        return true; /* also if it was removed or is damaged */
     api_call_dequeue(x->call);
     x->call->load = (struct stream_load){.seq = seq, .done = finish_load};
     if (stream_load(s, &x->call->load) == 0)

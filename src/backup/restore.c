@@ -164,7 +164,7 @@ static void unpack_chunk(struct restore *r, const struct chunk *c)
 
     r->fed = true;
     r->unpacked += r->archive.in.len - before;
-    if (r->archive.ended) /* whatever is behind the end */
+    if (r->archive.ended) /* bytes behind the end are ignored */
         mf_buf_clear(&r->archive.in);
     if (rc != 0)
         restore_fail(r, rc == MF_NOMEM ? "out of memory" : "s2: corrupt input");

@@ -99,7 +99,7 @@ static void snapshot_wake(struct snapshot *n)
     work_add(n->aa->ja->js->loop, &n->aa->ja->work, &n->task);
 }
 
-/* status: of the last message, NULL: none; error: for the advisory, NULL: all went well. */
+/* status: of the last message, NULL: none; error: for the advisory, NULL: success. */
 static void snapshot_end(struct snapshot *n, const char *status, const char *error)
 {
     js_publish(n->aa->ja, mf_str(n->deliver), MF_SLICE_NONE, mf_str(status), MF_SLICE_NONE);

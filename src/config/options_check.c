@@ -208,7 +208,7 @@ static void check_jetstream(struct opt *c)
         check_default_domain(c, &o->default_js_domains.items[i]);
     if (o->impl->max_catchup < 0)
         opt_error(c, NULL, "jetstream max catchup cannot be negative");
-    /* A warning would not do: who asks for it believes that what is on disk is encrypted. */
+    /* A warning is not enough: the operator would believe that the files are encrypted. */
     if (o->jetstream.enabled &&
         (is_text(o->jetstream.key) || o->jetstream.tpm || o->jetstream.prev_key))
         opt_error(c, NULL,

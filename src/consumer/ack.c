@@ -16,7 +16,7 @@ static int64_t wait_by(const struct consumer_config *cfg, const struct pend *e)
     size_t i = e->count == 0 ? 0 : e->count - 1;
 
     if (cfg->ack_policy == ACK_FLOW_CONTROL)
-        return ACK_WAIT_FLOW_NS; /* who did not get it asks for all from there on */
+        return ACK_WAIT_FLOW_NS; /* a client that missed it asks for all that follow */
     if (cfg->backoff.n > 0)
         return cfg->backoff.at[i < cfg->backoff.n ? i : cfg->backoff.n - 1];
     return cfg->ack_wait_ns > 0 ? cfg->ack_wait_ns : 30 * CLOCK_S;
@@ -229,11 +229,10 @@ static void sample_ack(struct consumer *c, const struct pend *e, const struct to
     c->set->host->event(c->set->host->arg, &ev);
 }
 
-/* --- everything up to a message: ack_policy all ------------------------------------------------
- */
+/* --- everything up to a message: ack_policy all ------------------------------------------- */
 
-/* Those that wait, then those that were given up and are acked all the same.  True: *seq is the
- * next one; it needs its ack no more when this returns. */
+/* Pending messages first, then given-up ones, which the ack covers too.  True: *seq is the next
+ * one; its entry is removed unless *kept (the stream could not remove the message). */
 static bool upto_next(struct consumer *c, uint64_t *seq, bool *kept)
 {
     struct pend *e = pending_first(&c->wait);
@@ -304,8 +303,8 @@ static enum upto_result upto_slice(struct consumer *c, size_t max)
     return UPTO_MORE;
 }
 
-/* False: not all of it, and the ack is not confirmed.  Very many go on in later turns, and the
- * confirmation waits for them (ack_confirm()). */
+/* False: only a part was acknowledged, and the ack is not confirmed.  Very many messages are
+ * acknowledged in later turns, and the confirmation waits for them (ack_confirm()). */
 static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
     if (sseq > c->upto.sseq) {
@@ -559,7 +558,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
     if (c->cfg.ack_policy == ACK_NONE)
         return false;
     if (c->held || subject_tokens(tokens) < 5)
-        return true; /* a stranger's; nobody is hurt */
+        return true; /* ignored: being restored, or no ack of ours */
     struct told t = {read_number(subject_token(tokens, 0)), read_number(subject_token(tokens, 1)),
                      read_number(subject_token(tokens, 2))};
     consumer_alive(c);
@@ -575,7 +574,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
     return true;
 }
 
-/* --- nobody said anything ------------------------------------------------------------------ */
+/* --- timeouts ------------------------------------------------------------------------------ */
 
 void ack_timeouts(struct consumer *c)
 {

@@ -45,7 +45,7 @@ struct consumer *consumers_after(struct consumers *g, struct mf_slice name)
 
 /* --- in ------------------------------------------------------------------------------------- */
 
-/* Messages that went meanwhile need no ack any more. */
+/* Messages removed meanwhile need no ack. */
 static int add_pending(struct consumer *c, const struct consumer_saved *st)
 {
     for (size_t i = 0; i < st->n; i++) {

@@ -4,7 +4,6 @@
 #include "subject/pattern_set.h"
 
 #define NAME_MAX_LEN 255
-/* Of a stream, when nobody says how many it may have. */
 
 static bool is_empty(const char *s)
 {

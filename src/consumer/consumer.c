@@ -388,7 +388,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
 {
     struct consumer *c;
 
-    consumers_watch(g); /* first: what is news and what is not is decided here */
+    consumers_watch(g); /* first: messages stored from here on are notified */
     int rc = consumers_reserve(g);
     if (rc == 0)
         rc = consumer_new(&c, g, cfg, name, consumers_now(g));

@@ -330,7 +330,7 @@ static void group_free(struct loop_defer *d)
     free(g);
 }
 
-/* At the end of the turn: who closes it may stand inside a delivery. */
+/* Freed at the end of the turn: the caller may run inside a delivery. */
 static void group_bury(struct consumers *g)
 {
     while (g->count > 0) {

@@ -31,10 +31,11 @@ void ack_timeouts(struct consumer *c);
 bool ack_given_up(struct consumer *c,
                   struct pend *e); /* max_deliver is reached: given up, with an advisory */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */
-/* All that waits and all that was given up; ack_lost_all(): because the messages went. O(pages). */
+/* All that waits and all that was given up; ack_lost_all(): because the messages were removed.
+ * O(pages). */
 void ack_forget_all(struct consumer *c);
 void ack_lost_all(struct consumer *c);
-/* Of those that were given up these are not its matter any more.  O(given up) */
+/* Removes the given-up messages of this range.  O(given up) */
 void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last);
 /* It needs no ack any more: the ack floor moves, the entry is freed. */
 void ack_settled(struct consumer *c, struct pend *e);

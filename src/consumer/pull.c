@@ -416,7 +416,7 @@ static void accept_request(struct consumer *c, const struct ask *a, bool formal,
         free(r);
         return;
     }
-    if (a->expires < 0) { /* it was over before it came; it was one, for what nobody may have */
+    if (a->expires < 0) { /* already expired; it still lets exhausted messages be given up */
         struct pend *e;
         while ((e = pending_again(&c->wait)) != NULL && ack_given_up(c, e))
             continue;

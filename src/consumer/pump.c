@@ -366,7 +366,7 @@ static bool pump_next(struct consumer *c)
     uint64_t seq;
 
     if (e != NULL && c->push != NULL && !push_bound(c))
-        return false; /* the last listener left: nothing is given up for nobody */
+        return false; /* no subscriber is left: no message is given up */
     if (e != NULL)
         return ack_given_up(c, e) || pump_one(c, e->sseq, e);
     if (acks_full(c)) {
@@ -424,7 +424,7 @@ static bool run_ready(struct work_task *t)
     struct consumers *g = mf_container(t, struct consumers, run);
     struct mf_list *n;
 
-    stream_notify_now(g->stream); /* what came with what went is pending already */
+    stream_notify_now(g->stream); /* stored and removed messages are counted first */
     g->running = true;
     while ((n = mf_list_pop(&g->ready)) != NULL) {
         pump(mf_container(n, struct consumer, ready), SLICE);

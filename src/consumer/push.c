@@ -119,8 +119,8 @@ static void ask_in_flight(struct consumer *c)
     ask_flow(c);
 }
 
-/* Acks come with flow control alone: who waits for them must ask.  Once, and again with each
- * heartbeat: who answers nothing of use is not asked all the time. */
+/* Acks arrive only with answers to flow control, so a waiting consumer asks for one: once, and
+ * again with each heartbeat.  A client with useless answers is not asked more often. */
 void push_ask_acks(struct consumer *c, bool again)
 {
     struct push *p = c->push;
@@ -199,7 +199,7 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
     if (p->window < WINDOW_MAX)
         p->window *= 2;
     if (p->in_flight > p->window)
-        ask_in_flight(c); /* large messages went out behind that request */
+        ask_in_flight(c); /* large messages were sent after that request */
     if (c->cfg.ack_policy == ACK_FLOW_CONTROL && header_number(hdr, "Nats-Last-Consumer", &dseq) &&
         header_number(hdr, "Nats-Last-Stream", &sseq))
         ack_flow(c, sseq, dseq);

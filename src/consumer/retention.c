@@ -43,8 +43,8 @@ static void ask_consumer(void *arg, struct router_sub *sub)
     }
 }
 
-/* Filters may change, and what was delivered before stays with its consumer: until nothing of that
- * is left it is asked whatever the subject. */
+/* Filters may change, and messages delivered before stay with their consumer: until none is left,
+ * the consumer is asked about every subject. */
 void retention_apart(struct consumer *c)
 {
     if (stream_config(c->set->stream)->retention == RETENTION_INTEREST && holds_any(c) &&
@@ -80,7 +80,7 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
     if (g->needy != NULL && needs_message(g->needy, seq) && filters_want(g->needy, subject))
         return true;
     router_match(g->filters, subject, ask_consumer, &q);
-    /* No memory to ask: as if somebody did, or it would be lost to who does. */
+    /* Without memory for the search the message counts as needed, so that no consumer loses it. */
     return q.needed || router_search_failed(g->filters) || needed_apart(g, seq);
 }
 
@@ -120,7 +120,7 @@ static bool may_scan(const struct consumers *g)
     return stream_config(g->stream)->retention == RETENTION_INTEREST && !g->closing;
 }
 
-/* Of what there was when it began: news are looked at when they are published. */
+/* Scans the messages present at its start: later ones are checked when they are published. */
 static bool scan_some(struct consumers *g)
 {
     uint64_t seq;

@@ -74,8 +74,8 @@ static void unsubscribe_both(struct follower *l)
     mf_buf_clear(&l->flow);
 }
 
-/* The consumer of the last time ends by itself when nobody listens; but if it has a name of its
- * own, nobody will ever listen again. */
+/* The previous consumer expires without a subscriber; one with a name of its own is never used
+ * again and is deleted. */
 static void drop_consumer(struct follower *l)
 {
     if (l->name != NULL && l->src.consumer == NULL && strcmp(l->name, l->consumer) != 0)

@@ -3,8 +3,8 @@
  * Its place is a blob, the last record of the group of writes that brings its messages to disk; it
  * stays when they are purged or expire.  A power failure may cut such a group short: then messages
  * behind the blob's `upto` are newer than it, and the newest one with a mark of the source has the
- * place. They are walked from the end, in slices; so is the whole stream where there is no blob (it
- * came from a backup, or the source was removed and is back).  A mirror needs none of this: its
+ * place.  They are walked from the end, in slices; so is the whole stream where there is no blob
+ * (it came from a backup, or the source was removed and is back).  A mirror needs none of this: its
  * last sequence is its place.
  *
  * The blob, little endian:
@@ -190,7 +190,7 @@ bool resume_find(struct follower *l)
     if (l->known)
         return true;
     l->state = FOLLOWER_SEEKING;
-    all->seek_at = UINT64_MAX; /* who seeks already looks at those again */
+    all->seek_at = UINT64_MAX; /* a running search starts again */
     all->seek.fn = seek_slice;
     loop_next(all->host->loop, &all->seek);
     return false;

@@ -47,7 +47,7 @@ static void drop_new(struct follower **at, const bool *fresh, size_t n)
             follower_free(at[i]);
 }
 
-/* Links for all that is wanted; old ones go on.  fresh: those that are new. */
+/* Makes the followers of all configured sources; old ones are kept.  fresh: the new ones. */
 static int links_make(struct sources *all, struct follower **at, bool *fresh, struct mf_error *e)
 {
     const struct stream_config *c = stream_config(all->stream);
