@@ -50,7 +50,7 @@ static bool leads_to(const struct node *from, const struct node *to)
 }
 
 /* Depth is bounded by the number of imports in a row; config limits that to a few hundred. */
-static const struct node *walk(struct graph *g, struct node *from)
+static const struct node *walk_imports(struct graph *g, struct node *from)
 {
     const struct node *found = NULL;
 
@@ -59,17 +59,17 @@ static const struct node *walk(struct graph *g, struct node *from)
          i < g->n && g->nodes[i].importer == from->exporter && found == NULL; i++) {
         struct node *to = &g->nodes[i];
         if (to->state != DONE && leads_to(from, to))
-            found = to->state == ON_THE_WAY ? to : walk(g, to);
+            found = to->state == ON_THE_WAY ? to : walk_imports(g, to);
     }
     from->state = DONE;
     return found;
 }
 
-static int check(struct graph *g, const char *kind, struct mf_error *e)
+static int check_graph(struct graph *g, const char *kind, struct mf_error *e)
 {
     qsort(g->nodes, g->n, sizeof *g->nodes, by_importer);
     for (size_t i = 0; i < g->n; i++) {
-        const struct node *bad = g->nodes[i].state == NEW ? walk(g, &g->nodes[i]) : NULL;
+        const struct node *bad = g->nodes[i].state == NEW ? walk_imports(g, &g->nodes[i]) : NULL;
         if (bad != NULL)
             return mf_fail(e, MF_INVAL, "Error adding %s import \"%s\": import forms a cycle", kind,
                            bad->subject);
@@ -105,9 +105,9 @@ int sharing_check_cycles(struct sharing **all, size_t n, struct mf_error *e)
                 (struct node){im->importer, im->exporter, im->subject, im->local, NEW};
         }
     }
-    rc = check(&streams, "stream", e);
+    rc = check_graph(&streams, "stream", e);
     if (rc == 0)
-        rc = check(&services, "service", e);
+        rc = check_graph(&services, "service", e);
 out:
     free(streams.nodes);
     free(services.nodes);

@@ -87,7 +87,7 @@ static bool flags_sampled(struct mf_slice flags)
 }
 
 /* Shown as Go writes header names. */
-static void show(struct jsonw *w, struct mf_slice hdr, const char *name)
+static void show_header(struct jsonw *w, struct mf_slice hdr, const char *name)
 {
     struct mf_slice value;
 
@@ -117,27 +117,27 @@ static bool header_sampled(struct mf_slice hdr, struct jsonw *w)
         struct mf_slice flags = find_part(v, ':', 3, &n);
         if (n != 4 || !flags_sampled(flags))
             return false;
-        show(w, hdr, "Uber-Trace-Id");
+        show_header(w, hdr, "Uber-Trace-Id");
         return true;
     }
     bool decided = find_header(hdr, "X-B3-Sampled", &v);
     if (decided && mf_eq_str(v, "0"))
         return false;
     if ((decided && mf_eq_str(v, "1")) || find_header(hdr, "X-B3-Traceid", &v)) {
-        show(w, hdr, "X-B3-Parentspanid");
-        show(w, hdr, "X-B3-Sampled");
-        show(w, hdr, "X-B3-Spanid");
-        show(w, hdr, "X-B3-Traceid");
+        show_header(w, hdr, "X-B3-Parentspanid");
+        show_header(w, hdr, "X-B3-Sampled");
+        show_header(w, hdr, "X-B3-Spanid");
+        show_header(w, hdr, "X-B3-Traceid");
         return true;
     }
     if (find_header(hdr, "B3", &v)) {
-        show(w, hdr, "B3");
+        show_header(w, hdr, "B3");
         return !b3_single_denies(v);
     }
     if (find_header(hdr, "Traceparent", &v)) {
         struct mf_slice flags = find_part(v, '-', 3, &n);
-        show(w, hdr, "Traceparent");
-        show(w, hdr, "Tracestate");
+        show_header(w, hdr, "Traceparent");
+        show_header(w, hdr, "Tracestate");
         return n == 4 && flags.len == 2 && flags_sampled(flags);
     }
     return false;
@@ -195,7 +195,7 @@ struct outcome {
     int64_t service_ns, total_ns;
 };
 
-static void report(struct latency *l, const struct outcome *o)
+static void report_latency(struct latency *l, const struct outcome *o)
 {
     struct mf_buf body = MF_BUF_INIT;
     struct jsonw w;
@@ -233,7 +233,7 @@ static void report(struct latency *l, const struct outcome *o)
 void latency_bad_request(struct latency *l)
 {
     if (l != NULL)
-        report(l, &(struct outcome){.status = 400, .description = "Bad Request"});
+        report_latency(l, &(struct outcome){.status = 400, .description = "Bad Request"});
 }
 
 void latency_failed(struct latency *l, enum reply_end why)
@@ -241,9 +241,9 @@ void latency_failed(struct latency *l, enum reply_end why)
     if (l == NULL)
         return;
     if (why == REPLY_NO_DELIVERY)
-        report(l, &(struct outcome){.status = 503, .description = "Service Unavailable"});
+        report_latency(l, &(struct outcome){.status = 503, .description = "Service Unavailable"});
     else
-        report(l, &(struct outcome){.status = 504, .description = "Service Timeout"});
+        report_latency(l, &(struct outcome){.status = 504, .description = "Service Timeout"});
 }
 
 void latency_answered(struct latency *l, const struct router_msg *m)
@@ -260,9 +260,9 @@ void latency_answered(struct latency *l, const struct router_msg *m)
         !as->info(as->info_arg, m->origin, true, NULL, &responder, &rtt))
         mf_buf_clear(&responder);
     /* The round trip times of both clients are not part of the service's time. */
-    report(l, &(struct outcome){.status = 200,
-                                .responder = mf_buf_slice(&responder),
-                                .service_ns = took > rtt ? took - rtt : 0,
-                                .total_ns = l->rtt_ns + took});
+    report_latency(l, &(struct outcome){.status = 200,
+                                        .responder = mf_buf_slice(&responder),
+                                        .service_ns = took > rtt ? took - rtt : 0,
+                                        .total_ns = l->rtt_ns + took});
     mf_buf_fini(&responder);
 }

@@ -222,7 +222,7 @@ static const struct mapping *literal_find(const struct mappings *m, struct mf_sl
     return NULL;
 }
 
-static const struct mapping *find(const struct mappings *m, struct mf_slice subject)
+static const struct mapping *find_mapping(const struct mappings *m, struct mf_slice subject)
 {
     const struct mapping *literal = subject.len > 0 ? literal_find(m, subject) : NULL;
 
@@ -268,7 +268,7 @@ static bool domain_knows(const struct mappings *m, struct mf_slice rest)
     return false;
 }
 
-static ssize_t join(struct mf_slice to, struct mf_slice rest, char *dst, size_t cap)
+static ssize_t join_subject(struct mf_slice to, struct mf_slice rest, char *dst, size_t cap)
 {
     if (to.len + rest.len > cap)
         return MF_LIMIT;
@@ -282,9 +282,10 @@ static ssize_t ttl_domain_apply(const struct mappings *m, struct mf_slice subjec
 {
     if (m->ttl_domain == NULL || !mf_starts(subject, m->ttl_domain))
         return 0;
-    return join(MF_LIT("$MAYFLY.TTL."),
-                mf_slice(subject.ptr + strlen(m->ttl_domain), subject.len - strlen(m->ttl_domain)),
-                dst, cap);
+    return join_subject(
+        MF_LIT("$MAYFLY.TTL."),
+        mf_slice(subject.ptr + strlen(m->ttl_domain), subject.len - strlen(m->ttl_domain)), dst,
+        cap);
 }
 
 static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, char *dst,
@@ -299,7 +300,7 @@ static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, c
         to.len = 0;
     else if (!domain_knows(m, rest))
         return 0;
-    return join(to, rest, dst, cap);
+    return join_subject(to, rest, dst, cap);
 }
 
 bool mappings_concern(const struct mappings *m, struct mf_slice subject)
@@ -316,7 +317,7 @@ void mappings_drop_domain(struct mappings *m)
 
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap)
 {
-    const struct mapping *found = find(m, subject);
+    const struct mapping *found = find_mapping(m, subject);
     const struct dest *d;
     ssize_t n;
 

@@ -165,7 +165,7 @@ static int plan_sharing(struct plan *p, struct mf_error *e)
 
 /* --- shadows of subscriptions that exist ------------------------------------------------------ */
 
-static void collect(void *arg, struct router_sub *s)
+static void collect_pair(void *arg, struct router_sub *s)
 {
     struct plan *p = arg;
 
@@ -191,7 +191,7 @@ static int plan_shadows(struct plan *p, struct mf_error *e)
         struct entry *en = &p->entries[i];
         if (!imports_streams(en))
             continue;
-        router_each(en->a->router, collect, p);
+        router_each(en->a->router, collect_pair, p);
         for (; at < p->npairs; at++) {
             if (shadows_make(&p->pairs[at].list, en->sharing, p->pairs[at].s) != 0)
                 return mf_fail(e, MF_NOMEM, "account %s: imports", en->a->name);
@@ -318,7 +318,7 @@ static void forget_replies(struct accounts *as, const struct account *leaving)
     }
 }
 
-static void place(struct accounts *as, struct entry *en)
+static void place_account(struct accounts *as, struct entry *en)
 {
     struct account *a = en->a;
 
@@ -344,7 +344,7 @@ static void plan_commit(struct plan *p)
     for (size_t i = 0; i < p->n; i++)
         swap_sharing(&p->entries[i]);
     for (size_t i = 0; i < p->n; i++)
-        place(as, &p->entries[i]);
+        place_account(as, &p->entries[i]);
     for (size_t i = 0; i < p->n; i++) {
         if (p->entries[i].leaving)
             forget_replies(as, p->entries[i].a);

@@ -127,7 +127,8 @@ static bool cross_border(struct crossing *c, const struct router_msg *m, struct 
     return n >= 0;
 }
 
-static size_t request(struct service_import *si, const struct router_msg *m, struct mf_slice to)
+static size_t forward_request(struct service_import *si, const struct router_msg *m,
+                              struct mf_slice to)
 {
     const struct hop *before = hop_find(si->importer->as, m->msg);
     struct latency *lat = latency_start(si, m);
@@ -175,10 +176,10 @@ static bool service_deliver(struct router_sub *s, const struct router_msg *m)
     if (came_through(hop_find(si->importer->as, m->msg), si->export))
         return false;
     if (si->same)
-        return request(si, m, m->route) > 0;
+        return forward_request(si, m, m->route) > 0;
     if (si->tr == NULL)
-        return request(si, m, mf_str(si->subject)) > 0;
-    taken = text_transform(&t, si->tr, m->route) > 0 && request(si, m, t.s) > 0;
+        return forward_request(si, m, mf_str(si->subject)) > 0;
+    taken = text_transform(&t, si->tr, m->route) > 0 && forward_request(si, m, t.s) > 0;
     text_fini(&t);
     return taken;
 }

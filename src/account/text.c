@@ -12,7 +12,8 @@ typedef ssize_t (*maker)(const void *how, struct mf_slice a, struct mf_slice b, 
                          size_t cap);
 
 /* Tries the room on the stack, then larger and larger memory. */
-static ssize_t make(struct text *t, maker fn, const void *how, struct mf_slice a, struct mf_slice b)
+static ssize_t make_text(struct text *t, maker fn, const void *how, struct mf_slice a,
+                         struct mf_slice b)
 {
     ssize_t n = fn(how, a, b, t->room, sizeof t->room);
 
@@ -44,7 +45,7 @@ static ssize_t do_transform(const void *how, struct mf_slice a, struct mf_slice 
 
 ssize_t text_transform(struct text *t, const struct transform *tr, struct mf_slice subject)
 {
-    return make(t, do_transform, tr, subject, MF_SLICE_NONE);
+    return make_text(t, do_transform, tr, subject, MF_SLICE_NONE);
 }
 
 static ssize_t do_pattern(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
@@ -56,7 +57,7 @@ static ssize_t do_pattern(const void *how, struct mf_slice a, struct mf_slice b,
 
 ssize_t text_pattern(struct text *t, const struct transform *tr, struct mf_slice pattern)
 {
-    return make(t, do_pattern, tr, pattern, MF_SLICE_NONE);
+    return make_text(t, do_pattern, tr, pattern, MF_SLICE_NONE);
 }
 
 static ssize_t do_map(const void *how, struct mf_slice a, struct mf_slice b, char *dst, size_t cap)
@@ -67,7 +68,7 @@ static ssize_t do_map(const void *how, struct mf_slice a, struct mf_slice b, cha
 
 ssize_t text_map(struct text *t, const struct mappings *m, struct mf_slice subject)
 {
-    return make(t, do_map, m, subject, MF_SLICE_NONE);
+    return make_text(t, do_map, m, subject, MF_SLICE_NONE);
 }
 
 /* --- intersection ----------------------------------------------------------------------------- */
@@ -77,7 +78,7 @@ struct out {
     size_t cap, len;
 };
 
-static bool put(struct out *o, struct mf_slice token)
+static bool put_token(struct out *o, struct mf_slice token)
 {
     size_t dot = o->len > 0;
 
@@ -97,11 +98,11 @@ static bool is_token(struct mf_slice t, char c)
 
 static bool put_rest(struct out *o, struct mf_slice first, struct mf_slice rest)
 {
-    bool ok = put(o, first);
+    bool ok = put_token(o, first);
     struct mf_slice token;
 
     while (ok && subject_next_token(&rest, &token))
-        ok = put(o, token);
+        ok = put_token(o, token);
     return ok;
 }
 
@@ -123,7 +124,7 @@ static ssize_t do_intersect(const void *how, struct mf_slice a, struct mf_slice 
             return put_rest(&o, at, a) ? (ssize_t)o.len : MF_LIMIT;
         if (!is_token(at, '*') && !is_token(bt, '*') && !mf_eq(at, bt))
             return 0;
-        if (!put(&o, is_token(at, '*') ? bt : at))
+        if (!put_token(&o, is_token(at, '*') ? bt : at))
             return MF_LIMIT;
     }
     return more_a || more_b ? 0 : (ssize_t)o.len;
@@ -131,5 +132,5 @@ static ssize_t do_intersect(const void *how, struct mf_slice a, struct mf_slice 
 
 ssize_t text_intersect(struct text *t, struct mf_slice a, struct mf_slice b)
 {
-    return make(t, do_intersect, NULL, a, b);
+    return make_text(t, do_intersect, NULL, a, b);
 }

@@ -46,7 +46,7 @@ static struct api_call *take_asker(struct purge *p)
     return asker;
 }
 
-static void abandon(void *state)
+static void abandon_purge(void *state)
 {
     struct api_call *asker = take_asker(state);
 
@@ -54,7 +54,7 @@ static void abandon(void *state)
         api_call_free(asker);
 }
 
-static void answer(struct api_call *asker, const struct js_error *e)
+static void answer_asker(struct api_call *asker, const struct js_error *e)
 {
     if (asker == NULL)
         return;
@@ -66,7 +66,7 @@ static void answer(struct api_call *asker, const struct js_error *e)
     api_reply_end(asker);
 }
 
-static void end(struct api_call *call, const struct js_error *e)
+static void end_purge(struct api_call *call, const struct js_error *e)
 {
     struct purge *p = call->state;
     struct api_call *asker = take_asker(p);
@@ -75,19 +75,19 @@ static void end(struct api_call *call, const struct js_error *e)
              account_name(call->ja->account), p->deleted,
              e == NULL ? "" : ", then: ", e == NULL ? "" : e->text);
     api_call_free(call);
-    answer(asker, e);
+    answer_asker(asker, e);
 }
 
 static void purge_next(struct api_call *call);
 
-static void deleted(struct catalog_op *op, struct stream *s, const struct js_error *e)
+static void continue_purge(struct catalog_op *op, struct stream *s, const struct js_error *e)
 {
     struct api_call *call = mf_container(op, struct api_call, op);
     struct purge *p = call->state;
 
     (void)s;
     if (e != NULL) {
-        end(call, e);
+        end_purge(call, e);
         return;
     }
     p->deleted++;
@@ -98,7 +98,7 @@ static void deleted(struct catalog_op *op, struct stream *s, const struct js_err
         purge_next(call);
 }
 
-static void gone(struct catalog_op *op, struct stream *s)
+static void notify_deleted(struct catalog_op *op, struct stream *s)
 {
     consumers_tell_deleted(mf_container(op, struct api_call, op)->ja, s);
 }
@@ -112,7 +112,7 @@ static void purge_next(struct api_call *call)
     struct js_error e;
 
     if (!catalog_at(c, catalog_behind(c, mf_str(p->last)), &item)) {
-        end(call, NULL);
+        end_purge(call, NULL);
         return;
     }
     if (api_call_park(call, mf_str(item.name)))
@@ -120,11 +120,11 @@ static void purge_next(struct api_call *call)
     (void)snprintf(p->last, sizeof p->last, "%s", item.name);
     if (item.stream == NULL) {
         js_error_set(&e, JS_STREAM_OFFLINE_REASON, item.reason == NULL ? "" : item.reason);
-        end(call, &e);
+        end_purge(call, &e);
         return;
     }
-    call->op.done = deleted;
-    call->op.gone = gone;
+    call->op.done = continue_purge;
+    call->op.gone = notify_deleted;
     catalog_delete(c, item.stream, &call->op);
 }
 
@@ -132,7 +132,7 @@ static const struct api_route work = {
     "ACCOUNT.PURGE.*", "account_purge_response", purge_next, NULL, false, true};
 
 /* The two calls, tied to each other.  false: out of memory, nothing was begun. */
-static bool begin(struct api_call *asker, struct api_account *of)
+static bool begin_purge(struct api_call *asker, struct api_account *of)
 {
     struct mf_msg none = {.subject = asker->subject};
     struct api_call *call =
@@ -151,7 +151,7 @@ static bool begin(struct api_call *asker, struct api_account *of)
     p->asker = asker;
     q->purge = p;
     api_call_set_state(asker, q, forget_asker);
-    api_call_set_state(call, p, abandon);
+    api_call_set_state(call, p, abandon_purge);
     call->route = &work;
     call->type = work.type;
     purge_next(call);
@@ -173,7 +173,7 @@ void account_purge_handle(struct api_call *call)
                           "account name can not contain path separators");
         api_reply_error(call, &e);
     } else if (ja != NULL && ja->catalog != NULL) {
-        if (!begin(call, api_account(ja)))
+        if (!begin_purge(call, api_account(ja)))
             api_reply_no_memory(call);
     } else if (jetstream_stored(a->js, name)) {
         js_error_set_text(&e, JS_STREAM_GENERAL_ERROR,
@@ -181,7 +181,7 @@ void account_purge_handle(struct api_call *call)
                           "reload, and ask again");
         api_reply_error(call, &e);
     } else {
-        answer(call, NULL);
+        answer_asker(call, NULL);
     }
     free(name);
 }

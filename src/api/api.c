@@ -158,7 +158,7 @@ void api_leaving(struct api *a)
     jetstream_leaving(a->js);
 }
 
-static void ended(void *arg)
+static void finish_close(void *arg)
 {
     struct api *a = arg;
     void (*closed)(void *arg) = a->closed;
@@ -173,5 +173,5 @@ void api_close(struct api *a, void (*closed)(void *arg), void *arg)
 {
     a->closed = closed;
     a->closed_arg = arg;
-    jetstream_close(a->js, ended, a);
+    jetstream_close(a->js, finish_close, a);
 }

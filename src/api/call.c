@@ -21,7 +21,7 @@
 
 /* --- a request -------------------------------------------------------------------------------- */
 
-static struct mf_slice keep(uint8_t **at, struct mf_slice s)
+static struct mf_slice keep_bytes(uint8_t **at, struct mf_slice s)
 {
     struct mf_slice copy = mf_slice(*at, s.len);
 
@@ -55,12 +55,12 @@ struct api_call *api_call_new(struct api_account *aa, const struct api_service *
     call->ja = aa->ja;
     call->service = service;
     call->subject = mf_slice(at, prefix.len + rest.len);
-    keep(&at, prefix);
-    call->rest = keep(&at, rest);
-    call->reply = keep(&at, m->msg->reply);
-    call->hdr = keep(&at, m->msg->hdr);
-    call->body = keep(&at, m->msg->payload);
-    call->client = keep(&at, mf_buf_slice(&who));
+    keep_bytes(&at, prefix);
+    call->rest = keep_bytes(&at, rest);
+    call->reply = keep_bytes(&at, m->msg->reply);
+    call->hdr = keep_bytes(&at, m->msg->hdr);
+    call->body = keep_bytes(&at, m->msg->payload);
+    call->client = keep_bytes(&at, mf_buf_slice(&who));
     mf_buf_fini(&who);
     mf_list_init(&call->busy.node);
     mf_list_init(&call->queued);
@@ -131,7 +131,7 @@ bool api_body_empty(struct mf_slice body)
 
 /* --- its stream ------------------------------------------------------------------------------- */
 
-static void unpark(struct catalog_wait *w)
+static void resume_parked(struct catalog_wait *w)
 {
     struct api_call *call = mf_container(w, struct api_call, busy);
 
@@ -143,7 +143,7 @@ static void unpark(struct catalog_wait *w)
 
 bool api_call_park(struct api_call *call, struct mf_slice name)
 {
-    call->busy.done = unpark;
+    call->busy.done = resume_parked;
     return catalog_busy(call->ja->catalog, name, &call->busy);
 }
 
@@ -183,7 +183,7 @@ struct jsonw *api_reply_begin(struct api_call *call)
     return &call->w;
 }
 
-static void count(struct api_account *aa, bool error)
+static void count_call(struct api_account *aa, bool error)
 {
     if (aa->ja->catalog == NULL)
         return; /* as in nats-server: an account without JetStream has no counters */
@@ -206,7 +206,7 @@ void api_send_no_memory(struct api_account *aa, const struct api_service *servic
                      service->type, type, JS_INSUFFICIENT_RESOURCES_CODE);
 
     log_error("account %s: %.*s: out of memory", account_name(aa->ja->account), MF_FMT(subject));
-    count(aa, true);
+    count_call(aa, true);
     if (reply.len > 0)
         js_publish(aa->ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
 }
@@ -219,11 +219,11 @@ static void send_out_of_memory(struct api_call *call)
 
 void api_call_unheard(struct api_call *call)
 {
-    count(call->aa, false);
+    count_call(call->aa, false);
     api_call_free(call);
 }
 
-static void finish(struct api_call *call, bool error, bool quietly)
+static void finish_reply(struct api_call *call, bool error, bool quietly)
 {
     char hdr[64];
     int hdr_len = 0;
@@ -236,7 +236,7 @@ static void finish(struct api_call *call, bool error, bool quietly)
     }
     text = mf_buf_slice(&call->out);
     if (!quietly)
-        count(call->aa, error && !call->soft);
+        count_call(call->aa, error && !call->soft);
     if (call->identity[0] != '\0' && !error)
         hdr_len =
             snprintf(hdr, sizeof hdr, "NATS/1.0\r\n" API_IDENTITY ": %s\r\n\r\n", call->identity);
@@ -250,12 +250,12 @@ static void finish(struct api_call *call, bool error, bool quietly)
 
 void api_reply_end(struct api_call *call)
 {
-    finish(call, false, false);
+    finish_reply(call, false, false);
 }
 
 void api_reply_end_quietly(struct api_call *call)
 {
-    finish(call, false, true);
+    finish_reply(call, false, true);
 }
 
 void api_reply_error_more(struct api_call *call, const struct js_error *e,
@@ -266,7 +266,7 @@ void api_reply_error_more(struct api_call *call, const struct js_error *e,
     js_json_error(w, e);
     if (write_more != NULL)
         write_more(call, w);
-    finish(call, true, false);
+    finish_reply(call, true, false);
 }
 
 void api_reply_error(struct api_call *call, const struct js_error *e)

@@ -12,7 +12,7 @@
 #include "jetstream/js_account.h"
 
 #define API_TYPE     "io.nats.jetstream.api.v1."
-#define API_IDENTITY "Nats-Stream-Identity" /* header: the stream, told from others of its name */
+#define API_IDENTITY "Nats-Stream-Identity" /* header: one stream among those of a name */
 
 struct api;
 struct api_call;

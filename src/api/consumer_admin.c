@@ -188,7 +188,7 @@ static struct consumer_config_world world_of(struct api_account *aa, struct cons
 }
 
 /* Checks that a request does not change fixed members of an existing consumer. */
-static void inherit(struct consumer_config *c, const struct consumer_config *now)
+static void inherit_fixed(struct consumer_config *c, const struct consumer_config *now)
 {
     c->pause_until_ns = now->pause_until_ns; /* only PAUSE changes that */
     if (c->sourcing && c->durable_name != NULL && *c->durable_name != '\0') {
@@ -226,7 +226,7 @@ static int check_config(struct api_call *call, struct consumer_request *r, struc
         (rc = check_identity(call, c, consumers_stream(g), e)) != 0)
         return rc;
     if ((named = find_named(g, c->name)) != NULL)
-        inherit(c, consumer_config(named));
+        inherit_fixed(c, consumer_config(named));
     /* Stamped first: the stamp shows the request. */
     if ((rc = consumer_config_stamp(c)) != 0 || (rc = consumer_config_check(c, &w, e)) != 0)
         return rc;
@@ -302,7 +302,7 @@ static void create_done(struct consumer_op *op, struct consumer *c, const struct
     consumer_settled(c, op);
 }
 
-static void create(struct api_call *call, struct consumers *g, struct consumer_config *c)
+static void create_consumer(struct api_call *call, struct consumers *g, struct consumer_config *c)
 {
     char generated[GENERATED_LEN + 1];
     const char *name = name_of(c);
@@ -317,15 +317,15 @@ static void create(struct api_call *call, struct consumers *g, struct consumer_c
 }
 
 /* All checks passed. */
-static void apply(struct api_call *call, struct consumers *g, struct consumer_request *r,
-                  struct consumer *found)
+static void apply_request(struct api_call *call, struct consumers *g, struct consumer_request *r,
+                          struct consumer *found)
 {
     const struct consumer_config *now = found == NULL ? NULL : consumer_config(found);
 
     consumer_config_settle(&r->config, now);
     call->cop.done = create_done;
     if (found == NULL)
-        create(call, g, &r->config);
+        create_consumer(call, g, &r->config);
     else if (consumer_config_equal(&r->config, now))
         create_done(&call->cop, found, NULL);
     else
@@ -346,7 +346,7 @@ static void create_on_stream(struct api_call *call, struct consumer_request *r, 
     if (rc != 0)
         api_reply_refused(call, rc, &e);
     else
-        apply(call, g, r, found);
+        apply_request(call, g, r, found);
 }
 
 void consumer_create_handle(struct api_call *call)

@@ -11,7 +11,7 @@ struct consumer_request { /* the body of a CREATE; all of it is in config.mem */
     int action; /* enum consumer_action */
     bool pedantic;
 };
-/* *r is all zero before.  The text of the error comes without "invalid JSON: ". */
+/* *r is all zero before.  The text of the error lacks "invalid JSON: ". */
 MF_MUSTCHECK int consumer_request_decode(struct mf_slice text, bool strict,
                                          struct consumer_request *r, struct mf_error *e);
 extern const struct consumer_codec consumer_json_codec;

@@ -61,7 +61,7 @@ static bool must_be_empty(struct api_call *call)
 /* --- counting --------------------------------------------------------------------------------- */
 
 /* The count is known: the request is served from its beginning. */
-static void counted(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+static void resume_call(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
 
@@ -77,7 +77,7 @@ static bool wait_for_count(struct api_call *call, struct consumer *c)
 {
     if (c == NULL || consumer_counted(c))
         return false;
-    call->cop.done = counted;
+    call->cop.done = resume_call;
     consumer_settled(c, &call->cop);
     return true;
 }
@@ -327,7 +327,8 @@ static void reset_refused(struct api_call *call, const struct js_error *e)
     api_reply_end_quietly(call);
 }
 
-static int reset(struct api_call *call, struct consumer *c, uint64_t *reset_seq, struct js_error *e)
+static int reset_consumer(struct api_call *call, struct consumer *c, uint64_t *reset_seq,
+                          struct js_error *e)
 {
     struct reset_request r = {0};
     struct mf_error why;
@@ -376,7 +377,7 @@ void consumer_reset_handle(struct api_call *call)
         api_call_free(call); /* there is nothing to answer, or nobody to receive it */
         return;
     }
-    if (reset(call, c, &reset_seq, &e) != 0) {
+    if (reset_consumer(call, c, &reset_seq, &e) != 0) {
         reset_refused(call, &e);
         return;
     }

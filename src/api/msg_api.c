@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static void refuse(struct api_call *call, enum js_err id)
+static void refuse_call(struct api_call *call, enum js_err id)
 {
     struct js_error e;
 
@@ -64,14 +64,14 @@ static void get_fini(void *state)
     stream_find_free(((struct get_state *)state)->find);
 }
 
-static bool given(const char *text)
+static bool is_given(const char *text)
 {
     return text != NULL && *text != '\0';
 }
 
-static bool conflicting(const struct get_request *r)
+static bool has_conflict(const struct get_request *r)
 {
-    bool last = given(r->last), next = given(r->next);
+    bool last = is_given(r->last), next = is_given(r->next);
 
     return r->batch > 0 || r->max_bytes > 0 || (r->seq > 0 && last) ||
            (r->seq == 0 && !last && !next && !r->by_time) || (r->seq > 0 && r->by_time) ||
@@ -128,11 +128,11 @@ static void get_loaded(struct stream_load *l, int status)
     struct get_state *g = call->state;
 
     if (status != 0) {
-        refuse(call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
+        refuse_call(call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
         return;
     }
     get_write(g, l->stream, &l->msg);
-    if (given(g->r.last))
+    if (is_given(g->r.last))
         stream_slide(l->stream, &l->msg);
     api_reply_end_quietly(call);
 }
@@ -144,7 +144,7 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
 
     if (rc == 0) {
         get_write(g, s, &m);
-        if (given(g->r.last))
+        if (is_given(g->r.last))
             stream_slide(s, &m);
         stream_msg_end(&m);
         api_reply_end_quietly(g->call);
@@ -157,7 +157,7 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
         if (rc == 0)
             return;
     }
-    refuse(g->call, rc == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
+    refuse_call(g->call, rc == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
 }
 
 static bool find_step(struct api_call *call)
@@ -167,7 +167,7 @@ static bool find_step(struct api_call *call)
     uint64_t seq;
 
     if (s == NULL || stream_created_ns(s) != g->created_ns) {
-        refuse(call, JS_STREAM_NOT_FOUND);
+        refuse_call(call, JS_STREAM_NOT_FOUND);
         return false;
     }
     do {
@@ -205,10 +205,10 @@ static void get_found(struct stream_seek *k, uint64_t seq)
     if (!g->call->ja->closing)
         s = catalog_find(g->call->ja->catalog, api_call_token(g->call, 3));
     if (s == NULL) {
-        refuse(g->call, JS_STREAM_NOT_FOUND);
+        refuse_call(g->call, JS_STREAM_NOT_FOUND);
         return;
     }
-    if (seq > 0 && given(g->r.next))
+    if (seq > 0 && is_given(g->r.next))
         get_search(g, s, stream_find_next(s, mf_str(g->r.next), seq));
     else
         get_seq(g, s, seq);
@@ -220,9 +220,9 @@ static void get_run(struct get_state *g, struct stream *s)
         g->seek.ts_ns = g->r.start_ns;
         g->seek.done = get_found;
         stream_seek(s, &g->seek);
-    } else if (given(g->r.last)) {
+    } else if (is_given(g->r.last)) {
         get_search(g, s, stream_find_last(s, mf_str(g->r.last)));
-    } else if (given(g->r.next)) {
+    } else if (is_given(g->r.next)) {
         get_search(g, s, stream_find_next(s, mf_str(g->r.next), g->r.seq == 0 ? 1 : g->r.seq));
     } else {
         get_seq(g, s, g->r.seq);
@@ -235,7 +235,7 @@ void msg_get_handle(struct api_call *call)
     struct stream *s;
 
     if (api_body_empty(call->body)) {
-        refuse(call, JS_BAD_REQUEST);
+        refuse_call(call, JS_BAD_REQUEST);
         return;
     }
     g = calloc(1, sizeof *g);
@@ -247,8 +247,8 @@ void msg_get_handle(struct api_call *call)
     g->call = call;
     if (!api_call_read(call, &get_type, &g->r))
         return;
-    if (conflicting(&g->r)) {
-        refuse(call, JS_BAD_REQUEST);
+    if (has_conflict(&g->r)) {
+        refuse_call(call, JS_BAD_REQUEST);
         return;
     }
     s = api_call_stream(call, 3);
@@ -291,7 +291,7 @@ static void delete_run(struct api_call *call, const struct delete_request *r)
     if (s == NULL)
         return;
     if (stream_config(s)->sealed) {
-        refuse(call, JS_STREAM_SEALED);
+        refuse_call(call, JS_STREAM_SEALED);
     } else if (stream_config(s)->deny_delete) {
         js_error_set(&e, JS_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
         api_reply_error(call, &e);
@@ -306,7 +306,7 @@ void msg_delete_handle(struct api_call *call)
     struct delete_request r = {0, false};
 
     if (api_body_empty(call->body))
-        refuse(call, JS_BAD_REQUEST);
+        refuse_call(call, JS_BAD_REQUEST);
     else if (api_call_read(call, &delete_type, &r))
         delete_run(call, &r);
 }

@@ -34,7 +34,7 @@ bool api_queue_full(const struct api_account *aa)
 /* --- in and out ------------------------------------------------------------------------------- */
 
 /* first: it was in the queue a moment ago, or the queue is empty. */
-static void enqueue(struct api_call *call, bool first)
+static void enqueue_call(struct api_call *call, bool first)
 {
     struct api_queue *q = &call->aa->queue;
 
@@ -55,7 +55,7 @@ void api_call_dequeue(struct api_call *call)
 }
 
 /* The meter counts each request, and so does the budget of the turn. */
-static void lap(struct api_account *aa, const char *what)
+static void meter_call(struct api_account *aa, const char *what)
 {
     work_lap(aa->api->js->loop, WORK_REQUEST, what, account_name(aa->ja->account));
 }
@@ -66,18 +66,18 @@ void api_call_serve(struct api_call *call, bool in_order)
     const char *what = call->route->pattern;
 
     if (!in_order && (!mf_list_empty(&aa->queue.calls) || work_turn_spent(aa->api->js->loop))) {
-        enqueue(call, false);
+        enqueue_call(call, false);
         return;
     }
     api_call_run(call);
-    lap(aa, what);
+    meter_call(aa, what);
 }
 
 void api_call_slices(struct api_call *call, bool (*step)(struct api_call *call))
 {
     call->step = step;
     if (call->queued_bytes == 0)
-        enqueue(call, call->aa->queue.serving);
+        enqueue_call(call, call->aa->queue.serving);
 }
 
 /* --- the task --------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static bool serve_first(struct api_account *aa)
         api_call_run(call);
     }
     aa->queue.serving = false;
-    lap(aa, what);
+    meter_call(aa, what);
     return more;
 }
 

@@ -30,7 +30,7 @@ static void go_on(void *arg)
 
 static void on_disk(struct store_wait *w, int status)
 {
-    (void)status; /* whatever became of it */
+    (void)status; /* continues after a failure, too */
     go_on(mf_container(w, struct api_call, settle.wait));
 }
 

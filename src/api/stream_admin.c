@@ -65,8 +65,9 @@ static struct stream *idle_stream(struct api_call *call)
     return api_call_park(call, api_call_token(call, 2)) ? NULL : api_call_stream(call, 2);
 }
 
-/* rc of a check that failed: answers, and lets the configuration go. */
-static void refuse(struct api_call *call, struct stream_config *c, int rc, const struct js_error *e)
+/* Answers with the error of a failed check, and frees the configuration. */
+static void refuse_config(struct api_call *call, struct stream_config *c, int rc,
+                          const struct js_error *e)
 {
     stream_config_fini(c);
     api_reply_refused(call, rc, e);
@@ -152,7 +153,7 @@ void stream_create_handle(struct api_call *call)
         return;
     rc = check_request(call, &c, &e);
     if (rc != 0) {
-        refuse(call, &c, rc, &e);
+        refuse_config(call, &c, rc, &e);
         return;
     }
     if (api_call_park(call, mf_str(c.name)) || is_offline(call, &c)) {
@@ -162,7 +163,7 @@ void stream_create_handle(struct api_call *call)
     s = catalog_find(aa->ja->catalog, mf_str(c.name));
     rc = check_create(aa, &c, s == NULL ? NULL : stream_config(s), &e);
     if (rc < 0) {
-        refuse(call, &c, rc, &e);
+        refuse_config(call, &c, rc, &e);
     } else if (rc == 1) {
         stream_config_fini(&c);
         created_reply(call, s);
@@ -222,7 +223,7 @@ void stream_update_handle(struct api_call *call)
         return;
     rc = check_update_request(call, &c, &e);
     if (rc != 0) {
-        refuse(call, &c, rc, &e);
+        refuse_config(call, &c, rc, &e);
         return;
     }
     s = idle_stream(call);
@@ -236,7 +237,7 @@ void stream_update_handle(struct api_call *call)
     else
         rc = check_update(call->aa, stream_config(s), &c, &e);
     if (rc != 0) {
-        refuse(call, &c, rc, &e);
+        refuse_config(call, &c, rc, &e);
         return;
     }
     bool other = c.retention != stream_config(s)->retention;
@@ -322,7 +323,7 @@ static void purge_done(struct stream_op *op, const struct js_error *e, uint64_t 
     api_reply_end(call);
 }
 
-static void purge(struct api_call *call, const struct purge_request *r)
+static void purge_stream(struct api_call *call, const struct purge_request *r)
 {
     struct stream *s = api_call_stream(call, 2);
     struct js_error e;
@@ -352,6 +353,6 @@ void stream_purge_handle(struct api_call *call)
         js_error_set(&e, JS_BAD_REQUEST);
         api_reply_error(call, &e);
     } else {
-        purge(call, &r);
+        purge_stream(call, &r);
     }
 }

@@ -13,8 +13,7 @@ struct js_account;
 
 /* --- config_json.c ---------------------------------------------------------------------------- */
 
-/* Reads a request's body or a stored configuration; the text of the error comes without "invalid
- * JSON: ". */
+/* Reads a request's body or a stored configuration; its error text lacks "invalid JSON: ". */
 MF_MUSTCHECK int config_json_decode(struct mf_slice text, bool strict, struct stream_config *c,
                                     struct mf_error *e);
 /* A value with this key (NULL at the top).  server_metadata: adds _nats.ver and _nats.level. */

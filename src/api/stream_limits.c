@@ -37,7 +37,7 @@ void limits_reserved(struct api *a, struct stream_usage *out)
     }
 }
 
-static int64_t promised(const struct stream_config *c)
+static int64_t count_promised(const struct stream_config *c)
 {
     return c->max_bytes < 0 ? 0 : c->max_bytes;
 }
@@ -47,15 +47,15 @@ static int64_t by_storage(const struct stream_usage *u, int storage)
     return storage == STORAGE_MEMORY ? u->memory : u->file;
 }
 
-static bool fits(int64_t max, int64_t reserved, int64_t bytes)
+static bool fits_limit(int64_t max, int64_t reserved, int64_t bytes)
 {
     return max < 0 || (reserved <= max && bytes <= max - reserved);
 }
 
 /* mine: the stream's own part of the account's sum.  want: bytes it will reserve of the account;
  * more: of the server beyond the sums. */
-static int room(struct api_account *aa, int storage, int64_t mine, int64_t want, int64_t more,
-                struct js_error *e)
+static int check_room(struct api_account *aa, int storage, int64_t mine, int64_t want, int64_t more,
+                      struct js_error *e)
 {
     struct stream_usage account = {0, 0}, server = {0, 0};
     bool memory = storage == STORAGE_MEMORY;
@@ -64,8 +64,8 @@ static int room(struct api_account *aa, int storage, int64_t mine, int64_t want,
     limits_account_reserved(aa, &account);
     limits_reserved(aa->api, &server);
     others = by_storage(&account, storage) - mine;
-    if (fits(memory ? aa->ja->limits->max_memory : aa->ja->limits->max_store, others, want) &&
-        fits(by_storage(&aa->api->js->max, storage), by_storage(&server, storage), more))
+    if (fits_limit(memory ? aa->ja->limits->max_memory : aa->ja->limits->max_store, others, want) &&
+        fits_limit(by_storage(&aa->api->js->max, storage), by_storage(&server, storage), more))
         return 0;
     return js_error_set(e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
 }
@@ -96,26 +96,27 @@ int limits_allow(struct api_account *aa, const struct stream_config *c,
                  const struct stream_config *now, struct js_error *e)
 {
     size_t others = catalog_count(aa->ja->catalog) + aa->creating - (now != NULL);
-    int64_t mine = now != NULL && now->storage == c->storage ? promised(now) : 0;
+    int64_t mine = now != NULL && now->storage == c->storage ? count_promised(now) : 0;
     int64_t want = c->max_bytes < 0 ? 1 : c->max_bytes;
 
     if (aa->ja->limits->max_streams > 0 && others >= (uint64_t)aa->ja->limits->max_streams)
         return js_error_set(e, JS_MAXIMUM_STREAMS_LIMIT);
     if (consumers_allow(aa, c, e) != 0)
         return MF_DENIED;
-    return room(aa, c->storage, mine, want, want, e);
+    return check_room(aa, c->storage, mine, want, want, e);
 }
 
 int limits_update_allowed(struct api_account *aa, const struct stream_config *now,
                           const struct stream_config *next, struct js_error *e)
 {
-    int64_t more = promised(next) - promised(now);
+    int64_t more = count_promised(next) - count_promised(now);
 
     struct stream *s = catalog_find(aa->ja->catalog, mf_str(now->name));
     int rc;
 
     if (consumers_allow(aa, next, e) != 0 ||
-        room(aa, next->storage, promised(now), promised(next), more < 0 ? 0 : more, e) != 0)
+        check_room(aa, next->storage, count_promised(now), count_promised(next),
+                   more < 0 ? 0 : more, e) != 0)
         return MF_DENIED;
     if (s != NULL && (rc = consumer_limits_allow(s, next, e)) != 0)
         return rc;

@@ -82,7 +82,7 @@ static struct mf_slice text_of(const struct subject_page *p, const struct subjec
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-static bool grow(struct subject_page *p)
+static bool grow_entries(struct subject_page *p)
 {
     size_t cap = p->cap == 0 ? 64 : p->cap * 2;
     struct subject_entry *at =
@@ -104,9 +104,9 @@ static size_t common_bytes(struct mf_slice a, struct mf_slice b, size_t max)
     return n;
 }
 
-static bool collect(struct subject_page *p, const struct stream_subject *x)
+static bool collect_subject(struct subject_page *p, const struct stream_subject *x)
 {
-    if (p->total == p->cap && !grow(p))
+    if (p->total == p->cap && !grow_entries(p))
         return false;
     p->at[p->total] = (struct subject_entry){0, p->text.len, x->subject.len, x->count};
     mf_buf_append(&p->text, x->subject.ptr, x->subject.len);
@@ -133,14 +133,14 @@ static void collect_step(struct subject_page *p)
     uint32_t nodes = WALK_NODES;
 
     while (!p->failed && stream_subjects_next(p->walk, &nodes, &x))
-        p->failed = !collect(p, &x);
+        p->failed = !collect_subject(p, &x);
     if (nodes > 0 && !p->failed)
         collect_end(p);
 }
 
 /* --- sorting ---------------------------------------------------------------------------------- */
 
-static void push(struct subject_page *p, size_t low, size_t high)
+static void push_range(struct subject_page *p, size_t low, size_t high)
 {
     if (high - low > 1 && low < p->first + p->n && high > p->first)
         p->todo[p->ntodo++] = (struct range){low, high};
@@ -157,19 +157,19 @@ static void heads_step(struct subject_page *p)
     }
     if (p->headed < p->total)
         return;
-    push(p, 0, p->total);
+    push_range(p, 0, p->total);
     p->stage = PAGE_SORT;
 }
 
-static int compare(const struct subject_page *p, const struct subject_entry *a,
-                   const struct subject_entry *b)
+static int compare_entries(const struct subject_page *p, const struct subject_entry *a,
+                           const struct subject_entry *b)
 {
     if (a->head != b->head)
         return a->head < b->head ? -1 : 1;
     return mf_compare(text_of(p, a), text_of(p, b));
 }
 
-static void swap(struct subject_entry *a, struct subject_entry *b)
+static void swap_entries(struct subject_entry *a, struct subject_entry *b)
 {
     struct subject_entry t = *a;
 
@@ -180,8 +180,8 @@ static void swap(struct subject_entry *a, struct subject_entry *b)
 static void insertion_sort(struct subject_page *p, struct range r)
 {
     for (size_t i = r.low + 1; i < r.high; i++)
-        for (size_t k = i; k > r.low && compare(p, &p->at[k - 1], &p->at[k]) > 0; k--)
-            swap(&p->at[k - 1], &p->at[k]);
+        for (size_t k = i; k > r.low && compare_entries(p, &p->at[k - 1], &p->at[k]) > 0; k--)
+            swap_entries(&p->at[k - 1], &p->at[k]);
 }
 
 /* Some comparisons of a partition step.  At its end both parts are to be sorted. */
@@ -191,19 +191,19 @@ static void split_step(struct subject_page *p)
     size_t last = r.high - 1, at;
 
     for (size_t i = 0; i < SPLIT_STEP && p->split_i < last; i++, p->split_i++)
-        if (compare(p, &p->at[p->split_i], &p->at[last]) < 0)
-            swap(&p->at[p->split_i], &p->at[p->split_at++]);
+        if (compare_entries(p, &p->at[p->split_i], &p->at[last]) < 0)
+            swap_entries(&p->at[p->split_i], &p->at[p->split_at++]);
     if (p->split_i < last)
         return;
     at = p->split_at;
-    swap(&p->at[at], &p->at[last]);
+    swap_entries(&p->at[at], &p->at[last]);
     p->split.high = 0;
     if (at - r.low < r.high - at - 1) { /* the smaller one last: it is popped first */
-        push(p, at + 1, r.high);
-        push(p, r.low, at);
+        push_range(p, at + 1, r.high);
+        push_range(p, r.low, at);
     } else {
-        push(p, r.low, at);
-        push(p, at + 1, r.high);
+        push_range(p, r.low, at);
+        push_range(p, at + 1, r.high);
     }
 }
 
@@ -221,8 +221,8 @@ static void sort_step(struct subject_page *p)
             p->split.high = 0;
             return;
         }
-        swap(&p->at[p->split.low + rand_fast() % (p->split.high - p->split.low)],
-             &p->at[p->split.high - 1]);
+        swap_entries(&p->at[p->split.low + rand_fast() % (p->split.high - p->split.low)],
+                     &p->at[p->split.high - 1]);
     }
     split_step(p);
 }
@@ -251,7 +251,7 @@ static void write_step(struct subject_page *p)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void step(struct subject_page *p)
+static void run_step(struct subject_page *p)
 {
     switch (p->stage) {
     case PAGE_COLLECT:
@@ -274,7 +274,7 @@ static void step(struct subject_page *p)
 bool subject_page_step(struct subject_page *p)
 {
     while (p->stage != PAGE_DONE && !p->failed) {
-        step(p);
+        run_step(p);
         if (js_slice_spent(p->aa->ja, 0))
             break;
     }

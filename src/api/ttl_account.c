@@ -117,7 +117,7 @@ static int next_stream(struct census *c, struct catalog *all)
     return item.stream == NULL ? 0 : begin_stream(c, item.stream);
 }
 
-static void answer(struct api_call *call, struct census *c)
+static void answer_census(struct api_call *call, struct census *c)
 {
     struct jsonw *w = api_reply_begin(call);
 
@@ -149,7 +149,7 @@ static bool account_step(struct api_call *call)
             rc = next_stream(c, all);
     } while (rc == 0 && !js_slice_spent(call->ja, STREAM));
     if (rc == MF_NOTFOUND)
-        answer(call, c);
+        answer_census(call, c);
     else if (rc != 0)
         api_reply_no_memory(call);
     return rc == 0;

@@ -79,7 +79,7 @@ static struct mf_slice key_of(const struct api_call *call)
                                     : mf_slice(call->rest.ptr + behind, call->rest.len - behind);
 }
 
-static bool given(const char *text)
+static bool is_given(const char *text)
 {
     return text != NULL && *text != '\0';
 }
@@ -110,8 +110,8 @@ bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters)
             return false;
         }
     }
-    t->subject = given(t->subject) ? t->subject : NULL;
-    t->filter = given(t->filter) ? t->filter : NULL;
+    t->subject = is_given(t->subject) ? t->subject : NULL;
+    t->filter = is_given(t->filter) ? t->filter : NULL;
     const char *why = target_mistake(t, filters);
     if (why != NULL)
         ttl_refuse_request(call, why);

@@ -27,7 +27,7 @@ static const struct json_field fields[] = {
 static const struct json_type type = {"TTLBackfillRequest", sizeof(struct backfill_request), fields,
                                       MF_COUNT(fields)};
 
-static void answer(struct api_call *call, struct stream *s)
+static void answer_status(struct api_call *call, struct stream *s)
 {
     struct jsonw *w = api_reply_begin(call);
 
@@ -46,7 +46,7 @@ static void on_disk(struct stream_op *op, const struct js_error *e, uint64_t cou
     else if (backfill_status(op->stream) == NULL) /* the stream was closed meanwhile */
         ttl_refuse(call, JS_STREAM_NOT_FOUND);
     else
-        answer(call, op->stream);
+        answer_status(call, op->stream);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static const char *read_opts(const struct backfill_request *r, struct backfill_o
 }
 
 /* A dry run with the same words has counted how many would end at once. */
-static bool confirmed(struct api_call *call, struct stream *s, const struct backfill_opts *o)
+static bool is_confirmed(struct api_call *call, struct stream *s, const struct backfill_opts *o)
 {
     const struct backfill_status *last = backfill_status(s);
     char text[120];
@@ -125,7 +125,8 @@ static void refuse_state(struct api_call *call, struct stream *s, int rc)
         refuse_store(call, s, rc);
 }
 
-static void start(struct api_call *call, struct stream *s, const struct backfill_request *r)
+static void start_backfill(struct api_call *call, struct stream *s,
+                           const struct backfill_request *r)
 {
     const struct policy *p = stream_policy(s);
     struct backfill_opts o;
@@ -137,7 +138,7 @@ static void start(struct api_call *call, struct stream *s, const struct backfill
     } else if (p == NULL || !policy_view(p)->active ||
                policy_view(p)->keys.enforce != POLICY_ENFORCE_ON) {
         ttl_refuse_own(call, TTL_NO_POLICY, "the stream has no TTL policy");
-    } else if (confirmed(call, s, &o)) {
+    } else if (is_confirmed(call, s, &o)) {
         call->sop.done = on_disk;
         if ((rc = backfill_start(s, &o, &call->sop)) != 0)
             refuse_state(call, s, rc);
@@ -153,12 +154,12 @@ static void set_state(struct api_call *call, struct stream *s, enum backfill_sta
         refuse_state(call, s, rc);
 }
 
-static void act(struct api_call *call, struct stream *s, const struct backfill_request *r)
+static void run_action(struct api_call *call, struct stream *s, const struct backfill_request *r)
 {
     const char *action = r->action == NULL ? "" : r->action;
 
     if (strcmp(action, "start") == 0)
-        start(call, s, r);
+        start_backfill(call, s, r);
     else if (strcmp(action, "pause") == 0)
         set_state(call, s, BACKFILL_PAUSED);
     else if (strcmp(action, "resume") == 0)
@@ -170,7 +171,7 @@ static void act(struct api_call *call, struct stream *s, const struct backfill_r
     else if (backfill_status(s) == NULL)
         refuse_state(call, s, MF_NOTFOUND);
     else
-        answer(call, s);
+        answer_status(call, s);
 }
 
 /* A job that was running when its stream was sealed can still be looked at and ended. */
@@ -192,5 +193,5 @@ void ttl_backfill_handle(struct api_call *call)
     else if (stream_config(s)->sealed && is_start(&r))
         ttl_refuse(call, JS_STREAM_SEALED);
     else
-        act(call, s, &r);
+        run_action(call, s, &r);
 }

@@ -2,9 +2,10 @@
  *
  * Happy path: change_begin() reads the request; change_target() finds the message (a later one of
  * the subject that is on its way to the disk is waited for); TOUCH reads it, because its own header
- * decides; change_apply() hands one batch to the stream; changed() answers when that is on disk.
- * With a filter the messages of a page are collected in slices first, then changed as one batch.
- * While a request waits its stream may be deleted: it is looked up again before it is used. */
+ * decides; change_apply() hands one batch to the stream; finish_change() answers when that is on
+ * disk. With a filter the messages of a page are collected in slices first, then changed as one
+ * batch. While a request waits its stream may be deleted: it is looked up again before it is used.
+ */
 #include "api/ttl_api_impl.h"
 #include "jetstream/direct.h"
 
@@ -119,7 +120,7 @@ static void write_one(struct change *c, struct stream *s, struct jsonw *w)
     jsonw_bool(w, "clamped", c->clamped || (c->n > 0 && c->at[0].cut));
 }
 
-static void answer(struct change *c, struct stream *s, uint64_t count)
+static void answer_request(struct change *c, struct stream *s, uint64_t count)
 {
     struct api_call *call = c->call;
     struct jsonw *w = api_reply_begin(call);
@@ -140,10 +141,10 @@ static void answer_message(struct change *c, struct stream *s, uint64_t count)
 {
     direct_get_one(c->call->ja, s, c->call->reply, c->last_seq, DIRECT_LIFE);
     c->call->reply = MF_SLICE_NONE;
-    answer(c, s, count);
+    answer_request(c, s, count);
 }
 
-static void changed(struct stream_op *op, const struct js_error *e, uint64_t count)
+static void finish_change(struct stream_op *op, const struct js_error *e, uint64_t count)
 {
     struct api_call *call = mf_container(op, struct api_call, sop);
     struct change *c = call->state;
@@ -166,7 +167,7 @@ static void changed(struct stream_op *op, const struct js_error *e, uint64_t cou
     if (c->r.get)
         answer_message(c, s, count);
     else
-        answer(c, s, count);
+        answer_request(c, s, count);
 }
 
 /* --- one message ------------------------------------------------------------------------------ */
@@ -219,7 +220,7 @@ static void change_apply(struct change *c, struct stream *s)
 {
     if (c->cursor != NULL)
         drop_outdated(c, s);
-    c->call->sop.done = changed;
+    c->call->sop.done = finish_change;
     stream_change_deadlines(s, c->why, c->at, c->n, &c->call->sop);
 }
 
@@ -273,7 +274,7 @@ static int add_change(struct change *c, struct stream *s, uint64_t seq, const st
 
 /* --- a message that has to be read ------------------------------------------------------------ */
 
-static bool collect(struct api_call *call);
+static bool collect_slice(struct api_call *call);
 
 /* The message was looked at: on to the next one, or to the batch. */
 static void go_on(struct change *c, struct stream *s, int rc)
@@ -283,12 +284,12 @@ static void go_on(struct change *c, struct stream *s, int rc)
     else if (rc != 0)
         api_reply_no_memory(c->call);
     else if (c->cursor != NULL)
-        api_call_slices(c->call, collect);
+        api_call_slices(c->call, collect_slice);
     else
         change_apply(c, s);
 }
 
-static void loaded(struct stream_load *l, int status)
+static void finish_load(struct stream_load *l, int status)
 {
     struct change *c = mf_container(l, struct api_call, load)->state;
     struct stream *s = stream_of(c);
@@ -303,7 +304,7 @@ static void loaded(struct stream_load *l, int status)
         ttl_refuse(c->call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
 }
 
-/* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: loaded()
+/* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: finish_load()
  * continues.  MF_NOTFOUND, MF_NOMEM. */
 static int look_at(struct change *c, struct stream *s, uint64_t seq)
 {
@@ -321,10 +322,10 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     if (rc != MF_AGAIN)
         return rc == MF_NOMEM ? rc : MF_NOTFOUND;
     api_call_dequeue(c->call); /* it waits for the disk */
-    c->call->load = (struct stream_load){.seq = seq, .done = loaded};
+    c->call->load = (struct stream_load){.seq = seq, .done = finish_load};
     rc = stream_load(s, &c->call->load);
     if (rc != 0 && c->cursor != NULL)
-        api_call_slices(c->call, collect); /* no wait: the page continues */
+        api_call_slices(c->call, collect_slice); /* no wait: the page continues */
     return rc == 0 ? MF_AGAIN : rc == MF_NOMEM ? rc : MF_NOTFOUND;
 }
 
@@ -332,7 +333,7 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
  */
 
 /* One slice: messages of the page are looked at. */
-static bool collect(struct api_call *call)
+static bool collect_slice(struct api_call *call)
 {
     struct change *c = call->state;
     struct stream *s = stream_of(c);
@@ -369,13 +370,13 @@ static void change_many(struct change *c, struct stream *s)
     if (stream_cursor_new(&c->cursor, s, mf_str(c->r.target.filter), true, c->r.from_seq) != 0)
         api_reply_no_memory(c->call);
     else
-        api_call_slices(c->call, collect);
+        api_call_slices(c->call, collect_slice);
 }
 
 /* --- one ----------------------------------------------------------------------------------------
  */
 
-static bool expected(struct change *c, uint64_t seq)
+static bool check_expected(struct change *c, uint64_t seq)
 {
     struct js_error e;
     char text[24];
@@ -396,11 +397,11 @@ static void change_one(struct change *c, struct stream *s)
     int rc;
 
     if (!stream_lifetime(s, seq, &life)) {
-        if (!c->r.has_expect || c->r.expect_seq == 0 || expected(c, 0))
+        if (!c->r.has_expect || c->r.expect_seq == 0 || check_expected(c, 0))
             ttl_refuse(c->call, JS_NO_MESSAGE_FOUND);
         return;
     }
-    if (!expected(c, seq))
+    if (!check_expected(c, seq))
         return;
     char *subject = arena_dup(&c->call->mem, stream_subject_at(s, seq));
     c->subject = mf_str(subject);
@@ -468,7 +469,7 @@ static bool read_condition(struct change *c)
 }
 
 /* NULL: it is as it must be. */
-static const char *mistake(struct change *c)
+static const char *find_mistake(struct change *c)
 {
     const struct change_request *r = &c->r;
     bool filter = r->target.filter != NULL;
@@ -549,7 +550,7 @@ static void change_begin(struct api_call *call, enum stream_life_cause why)
     *c = (struct change){.call = call, .why = why, .r = {.limit = PAGE_DEFAULT}};
     if (!ttl_read(call, &types[why], &c->r) || !ttl_target_check(call, &c->r.target, true))
         return;
-    if ((text = mistake(c)) != NULL) {
+    if ((text = find_mistake(c)) != NULL) {
         ttl_refuse_request(call, text);
         return;
     }

@@ -165,7 +165,7 @@ static int make_parts(struct ttl_look *k, struct stream *s, unsigned buckets)
 }
 
 /* NULL: *within is there. */
-static const char *mistake(struct forecast_request *r, int64_t *within)
+static const char *find_mistake(struct forecast_request *r, int64_t *within)
 {
     if (r->buckets < 1 || r->buckets > BUCKETS_MAX)
         return "buckets must be 1 to 200";
@@ -185,7 +185,7 @@ void ttl_forecast_handle(struct api_call *call)
 
     if (!ttl_read(call, &forecast_type, &r))
         return;
-    if ((why = mistake(&r, &within)) != NULL) {
+    if ((why = find_mistake(&r, &within)) != NULL) {
         ttl_refuse_request(call, why);
         return;
     }

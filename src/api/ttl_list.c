@@ -147,7 +147,7 @@ static void end_items(struct list *l)
 
 static bool list_step(struct api_call *call);
 
-static void loaded(struct stream_load *m, int status)
+static void finish_load(struct stream_load *m, int status)
 {
     struct api_call *call = mf_container(m, struct api_call, load);
     struct list *l = call->state;
@@ -163,7 +163,7 @@ static void loaded(struct stream_load *m, int status)
 }
 
 /* false: it is being read. */
-static bool show(struct list *l, struct stream *s, uint64_t seq)
+static bool show_message(struct list *l, struct stream *s, uint64_t seq)
 {
     struct stream_msg m;
     int rc = stream_get(s, seq, &m);
@@ -175,7 +175,7 @@ static bool show(struct list *l, struct stream *s, uint64_t seq)
     if (rc != MF_AGAIN)
         return true;
     api_call_dequeue(l->call);
-    l->call->load = (struct stream_load){.seq = seq, .done = loaded};
+    l->call->load = (struct stream_load){.seq = seq, .done = finish_load};
     if (stream_load(s, &l->call->load) == 0)
         return false;
     api_call_slices(l->call, list_step);
@@ -196,7 +196,7 @@ static bool collect_by_deadline(struct list *l)
     return true;
 }
 
-static bool matches(struct list *l, struct stream *s, uint64_t seq)
+static bool matches_filter(struct list *l, struct stream *s, uint64_t seq)
 {
     return l->r.filter == NULL || subject_match(mf_str(l->r.filter), stream_subject_at(s, seq));
 }
@@ -216,7 +216,7 @@ static bool collect_endless(struct list *l, struct stream *s)
             l->next.seq = l->seqs[l->n - 1];
             return true;
         }
-        if (matches(l, s, seq))
+        if (matches_filter(l, s, seq))
             l->seqs[l->n++] = seq;
         l->from_seq = seq + 1;
     }
@@ -240,7 +240,7 @@ static bool list_step(struct api_call *call)
         else if (l->at == l->n) {
             end_items(l);
             return false;
-        } else if (!show(l, s, l->seqs[l->at++]))
+        } else if (!show_message(l, s, l->seqs[l->at++]))
             return false;
     } while (!js_slice_spent(call->ja, 1));
     return true;
@@ -249,7 +249,7 @@ static bool list_step(struct api_call *call)
 /* --- the request ------------------------------------------------------------------------------ */
 
 /* NULL: it is as it must be. */
-static const char *mistake(struct list *l)
+static const char *find_mistake(struct list *l)
 {
     static const char *const states[] = {"with", "without", "infinite"};
     struct list_request *r = &l->r;
@@ -307,7 +307,7 @@ void ttl_list_handle(struct api_call *call)
     *l = (struct list){.call = call, .r = {.limit = PAGE_DEFAULT}};
     if (!ttl_read(call, &list_type, &l->r))
         return;
-    if ((why = mistake(l)) != NULL) {
+    if ((why = find_mistake(l)) != NULL) {
         ttl_refuse_request(call, why);
         return;
     }

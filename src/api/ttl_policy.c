@@ -114,7 +114,7 @@ static bool write_header(const struct json_map *map, struct mf_buf *out)
 }
 
 /* NULL: it is as it must be. */
-static const char *mistake(const struct test_request *t, struct mf_buf *hdr)
+static const char *find_mistake(const struct test_request *t, struct mf_buf *hdr)
 {
     if (t->subject == NULL || !subject_valid_literal(mf_str(t->subject)))
         return "test needs a subject without wildcards and empty tokens";
@@ -182,8 +182,8 @@ bool ttl_policy_try(struct api_call *call, struct stream *s, const struct json_m
     return false;
 }
 
-static void answer(struct api_call *call, struct stream *s, const struct policy_request *r,
-                   struct mf_slice hdr)
+static void answer_request(struct api_call *call, struct stream *s, const struct policy_request *r,
+                           struct mf_slice hdr)
 {
     struct policy *tried = NULL;
     const struct policy *p = stream_policy(s);
@@ -214,13 +214,13 @@ void ttl_policy_handle(struct api_call *call)
     if (r.what_if.set && (r.test != NULL || r.policy.set))
         why = "what_if goes without test and policy";
     else
-        why = r.test == NULL ? NULL : mistake(r.test, &hdr);
+        why = r.test == NULL ? NULL : find_mistake(r.test, &hdr);
     if (why != NULL)
         ttl_refuse_request(call, why);
     else if ((s = api_call_stream(call, 1)) != NULL && r.what_if.set)
         ttl_what_if_start(call, s, &r.what_if);
     else if (s != NULL)
-        answer(call, s, &r, mf_buf_slice(&hdr));
+        answer_request(call, s, &r, mf_buf_slice(&hdr));
     mf_buf_fini(&hdr);
 }
 

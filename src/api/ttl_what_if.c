@@ -83,7 +83,7 @@ static struct stream_steady steady_then(const struct what_if *x, const struct st
     return stream_steady_of(h, stored, stored * (double)v->keys.default_ttl / 1e9);
 }
 
-static void answer(struct what_if *x, struct stream *s)
+static void answer_request(struct what_if *x, struct stream *s)
 {
     struct jsonw *w = api_reply_begin(x->call);
     struct stream_hour h;
@@ -112,7 +112,7 @@ static struct stream *stream_of(struct what_if *x)
     return s != NULL && stream_created_ns(s) == x->created_ns ? s : NULL;
 }
 
-static void loaded(struct stream_load *l, int status)
+static void finish_load(struct stream_load *l, int status)
 {
     struct api_call *call = mf_container(l, struct api_call, load);
     struct what_if *x = call->state;
@@ -138,9 +138,9 @@ static bool look_at(struct what_if *x, struct stream *s, uint64_t seq)
         stream_msg_end(&m);
     }
     if (rc != MF_AGAIN)
-        return true; /* also where it went, or is damaged */
+        return true; /* also if it was removed or is damaged */
     api_call_dequeue(x->call);
-    x->call->load = (struct stream_load){.seq = seq, .done = loaded};
+    x->call->load = (struct stream_load){.seq = seq, .done = finish_load};
     if (stream_load(s, &x->call->load) == 0)
         return false;
     api_call_slices(x->call, what_if_step);
@@ -162,7 +162,7 @@ static bool what_if_step(struct api_call *call)
     do {
         uint64_t seq = stream_cursor_next(x->cursor, &more);
         if ((seq == 0 && !more) || seq > x->last) {
-            answer(x, s);
+            answer_request(x, s);
             return false;
         }
         if (seq != 0 && !look_at(x, s, seq))

@@ -20,7 +20,7 @@ static char *dup_text(const char *s)
     return mf_slice_dup(mf_str(s));
 }
 
-static void forget(char *secret)
+static void wipe_secret(char *secret)
 {
     if (secret != NULL)
         sodium_memzero(secret, strlen(secret));
@@ -176,8 +176,8 @@ int auth_new(struct auth **out, const struct options *o, struct mf_error *e)
 static void simple_fini(struct auth_simple *s)
 {
     free(s->user);
-    forget(s->password);
-    forget(s->token);
+    wipe_secret(s->password);
+    wipe_secret(s->token);
 }
 
 void auth_free(struct auth *a)
@@ -188,7 +188,7 @@ void auth_free(struct auth *a)
         struct auth_user *u = &a->users[i];
         free(u->name);
         free(u->account);
-        forget(u->password);
+        wipe_secret(u->password);
         perms_release(u->perms);
         dn_fini(&u->dn);
     }

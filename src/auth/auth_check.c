@@ -124,7 +124,7 @@ static struct proof nobody_proof(const struct auth *a, const struct auth_request
     return simple_proof(a, r);
 }
 
-static struct proof choose(const struct auth *a, const struct auth_request *r)
+static struct proof choose_proof(const struct auth *a, const struct auth_request *r)
 {
     bool nothing = !is_text(r->user) && !is_text(r->pass) && !is_text(r->token);
     const struct auth_user *u;
@@ -171,7 +171,7 @@ static bool is_proven(const struct proof *p, const struct auth_request *r)
 
 int auth_check(const struct auth *a, const struct auth_request *r, struct auth_identity *who)
 {
-    struct proof p = choose(a, r);
+    struct proof p = choose_proof(a, r);
 
     if (a->closed || !is_proven(&p, r) || (p.user != NULL && p.user->proxied))
         return MF_DENIED;
@@ -193,6 +193,6 @@ bool auth_is_slow(const struct auth *a, const struct auth_request *r)
     /* Certificates' names are borrowed from the connection, so such a check stays on the loop. */
     if (auth_required_kind(a, r->kind) && maps_certs(a, r->kind))
         return false;
-    p = choose(a, r);
+    p = choose_proof(a, r);
     return (p.what == PROOF_PASSWORD || p.what == PROOF_TOKEN) && password_is_bcrypt(p.stored);
 }

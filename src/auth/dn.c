@@ -27,16 +27,16 @@ struct parser {
     size_t n;
 };
 
-static char lower(char c)
+static char lower_char(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static int hex(uint8_t c)
+static int read_hex(uint8_t c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
-    c = (uint8_t)lower((char)c);
+    c = (uint8_t)lower_char((char)c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -66,7 +66,7 @@ static int parse_type(struct parser *p, struct attr *a)
     skip_blanks(p);
     start = p->at;
     for (; p->at < p->in.len && p->in.ptr[p->at] != '='; p->at++) {
-        char c = lower((char)p->in.ptr[p->at]);
+        char c = lower_char((char)p->in.ptr[p->at]);
         if (c == ' ')
             continue;
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
@@ -92,8 +92,8 @@ static int parse_escape(struct parser *p, struct attr *a)
         mf_buf_byte(&a->text, p->in.ptr[p->at++]);
         return 0;
     }
-    if (p->at + 1 >= p->in.len || (hi = hex(p->in.ptr[p->at])) < 0 ||
-        (lo = hex(p->in.ptr[p->at + 1])) < 0)
+    if (p->at + 1 >= p->in.len || (hi = read_hex(p->in.ptr[p->at])) < 0 ||
+        (lo = read_hex(p->in.ptr[p->at + 1])) < 0)
         return MF_INVAL;
     p->at += 2;
     if (hi == 0 && lo < 8)
@@ -167,7 +167,7 @@ static int rdn_order(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-static char *render(const struct parser *p, bool known_only)
+static char *render_name(const struct parser *p, bool known_only)
 {
     struct mf_buf b = MF_BUF_INIT;
     char *text;
@@ -223,10 +223,10 @@ int dn_parse(struct dn *out, struct mf_slice text)
         p.n++;
     } while (rc == 0 && p.at < p.in.len && p.at++ < p.in.len);
     if (rc == 0) {
-        out->ordered = render(&p, false);
+        out->ordered = render_name(&p, false);
         qsort(p.rdns, p.n, sizeof *p.rdns, rdn_order);
-        out->sorted = render(&p, false);
-        out->plain = render(&p, true);
+        out->sorted = render_name(&p, false);
+        out->plain = render_name(&p, true);
         if (out->ordered == NULL || out->sorted == NULL || out->plain == NULL)
             rc = MF_NOMEM;
     }

@@ -17,7 +17,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-static uint16_t crc16(const uint8_t *p, size_t n)
+static uint16_t compute_crc16(const uint8_t *p, size_t n)
 {
     uint32_t crc = 0;
 
@@ -75,7 +75,7 @@ int nkey_decode(struct mf_slice text, enum nkey_kind kind, uint8_t raw[32])
 
     if (base32_decode(all, text) != 0 || all[0] != (uint8_t)kind)
         return MF_INVAL;
-    if (crc16(all, 33) != (uint16_t)(all[33] | all[34] << 8))
+    if (compute_crc16(all, 33) != (uint16_t)(all[33] | all[34] << 8))
         return MF_INVAL;
     memcpy(raw, all + 1, 32);
     return 0;
@@ -88,7 +88,7 @@ void nkey_encode(char dst[NKEY_TEXT], enum nkey_kind kind, const uint8_t raw[32]
 
     all[0] = (uint8_t)kind;
     memcpy(all + 1, raw, 32);
-    crc = crc16(all, 33);
+    crc = compute_crc16(all, 33);
     all[33] = (uint8_t)crc;
     all[34] = (uint8_t)(crc >> 8);
     base32_encode(dst, all);

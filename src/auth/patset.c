@@ -187,7 +187,7 @@ static bool queue_matches(struct mf_slice queue, const char *entry)
     return mf_eq(queue, e) || (subject_has_wildcard(e) && subject_is_subset(queue, e));
 }
 
-static void take(struct question *q, const struct ends *e)
+static void add_ends(struct question *q, const struct ends *e)
 {
     q->hit.plain |= e->plain;
     if (e->nqueues == 0)
@@ -198,21 +198,21 @@ static void take(struct question *q, const struct ends *e)
 }
 
 /* Recursion only where a '*' offers a second way, so its depth is bounded by the patterns. */
-static void walk(struct question *q, const struct node *n, struct mf_slice rest)
+static void walk_tokens(struct question *q, const struct node *n, struct mf_slice rest)
 {
     struct mf_slice token;
 
     while (subject_next_token(&rest, &token)) {
-        take(q, &n->below);
+        add_ends(q, &n->below);
         if (q->tail == PATSET_SUBSET && is_token(token, '>'))
             return;
         if (n->star != NULL)
-            walk(q, n->star, rest);
+            walk_tokens(q, n->star, rest);
         n = child_find(q->set, n, token);
         if (n == NULL)
             return;
     }
-    take(q, &n->here);
+    add_ends(q, &n->here);
 }
 
 static bool has_empty_token(struct mf_slice subject)
@@ -234,6 +234,6 @@ struct patset_hit patset_match(const struct patset *s, struct mf_slice subject,
     struct question q = {.set = s, .queue = queue, .tail = tail};
 
     if (!has_empty_token(subject))
-        walk(&q, &s->root, subject);
+        walk_tokens(&q, &s->root, subject);
     return q.hit;
 }

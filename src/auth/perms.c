@@ -99,8 +99,8 @@ static int entry_parse(const char *text, bool queues, struct mf_slice *subject,
     return 0;
 }
 
-static int compile(struct patset **out, const struct options_list *l, bool queues,
-                   struct mf_error *e)
+static int compile_list(struct patset **out, const struct options_list *l, bool queues,
+                        struct mf_error *e)
 {
     struct mf_slice subject, queue;
 
@@ -146,13 +146,15 @@ int perms_new(struct perms **out, const struct options_permissions *o, struct mf
     }
     /* A user that may only answer gets an empty allow list. */
     if ((o->publish.allow_set || o->responses_set) &&
-        (rc = compile(&p->pub_allow, &o->publish.allow, false, e)) != 0)
+        (rc = compile_list(&p->pub_allow, &o->publish.allow, false, e)) != 0)
         goto err;
-    if (o->publish.deny.n > 0 && (rc = compile(&p->pub_deny, &o->publish.deny, false, e)) != 0)
+    if (o->publish.deny.n > 0 && (rc = compile_list(&p->pub_deny, &o->publish.deny, false, e)) != 0)
         goto err;
-    if (o->subscribe.allow_set && (rc = compile(&p->sub_allow, &o->subscribe.allow, true, e)) != 0)
+    if (o->subscribe.allow_set &&
+        (rc = compile_list(&p->sub_allow, &o->subscribe.allow, true, e)) != 0)
         goto err;
-    if (o->subscribe.deny.n > 0 && (rc = compile(&p->sub_deny, &o->subscribe.deny, true, e)) != 0)
+    if (o->subscribe.deny.n > 0 &&
+        (rc = compile_list(&p->sub_deny, &o->subscribe.deny, true, e)) != 0)
         goto err;
     *out = p;
     return 0;
@@ -213,7 +215,8 @@ bool perms_can_subscribe(const struct perms *p, struct mf_slice pattern, struct 
     return p->sub_deny == NULL || !is_denied(p, pattern, queue);
 }
 
-static bool overlaps(const struct options_list *l, struct mf_slice pattern, struct mf_slice queue)
+static bool overlaps_list(const struct options_list *l, struct mf_slice pattern,
+                          struct mf_slice queue)
 {
     struct mf_slice subject, entry_queue;
 
@@ -229,7 +232,7 @@ bool perms_filter_needed_queue(const struct perms *p, struct mf_slice pattern,
                                struct mf_slice queue)
 {
     return p != NULL && p->sub_deny != NULL && subject_has_wildcard(pattern) &&
-           overlaps(&p->made_from.subscribe.deny, pattern, queue);
+           overlaps_list(&p->made_from.subscribe.deny, pattern, queue);
 }
 
 bool perms_can_deliver_queue(const struct perms *p, struct mf_slice subject, struct mf_slice queue)

@@ -13,7 +13,7 @@ static void put_uvarint(struct mf_buf *out, uint64_t v)
     mf_buf_byte(out, (uint8_t)v);
 }
 
-static uint64_t zigzag(int64_t v)
+static uint64_t encode_zigzag(int64_t v)
 {
     return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 }
@@ -26,7 +26,7 @@ void archive_begin(struct mf_buf *out)
 void archive_add(struct mf_buf *out, const struct archive_entry *e)
 {
     put_uvarint(out, e->name.len);
-    put_uvarint(out, zigzag(e->ts_ns));
+    put_uvarint(out, encode_zigzag(e->ts_ns));
     put_uvarint(out, e->seq);
     put_uvarint(out, e->hdr.len);
     put_uvarint(out, e->payload.len);
@@ -84,7 +84,7 @@ static int get_uvarint(struct mf_slice *s, uint64_t *out)
 }
 
 /* false: not all of it is there yet. */
-static bool skip(struct archive_reader *r)
+static bool skip_bytes(struct archive_reader *r)
 {
     size_t have = r->in.len - r->done;
     size_t n = r->skipping < have ? (size_t)r->skipping : have;
@@ -144,7 +144,7 @@ int archive_next(struct archive_reader *r, struct archive_entry *e)
     int rc;
 
     *e = (struct archive_entry){.seq = 0};
-    if (r->ended || !skip(r))
+    if (r->ended || !skip_bytes(r))
         return MF_AGAIN;
     if (!r->started) {
         size_t have = r->in.len - r->done;

@@ -81,7 +81,7 @@ struct scan {
     const uint8_t *at, *end;
 };
 
-static bool eat(struct scan *s, char c)
+static bool eat_char(struct scan *s, char c)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
         s->at++;
@@ -95,7 +95,7 @@ static bool eat_number(struct scan *s, uint64_t *out)
 {
     const uint8_t *from;
 
-    (void)eat(s, ' '); /* blanks */
+    (void)eat_char(s, ' '); /* blanks */
     from = s->at;
     while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
         s->at++;
@@ -106,21 +106,21 @@ static bool eat_key(struct scan *s, struct mf_slice *key)
 {
     const uint8_t *from;
 
-    if (!eat(s, '"'))
+    if (!eat_char(s, '"'))
         return false;
     from = s->at;
     while (s->at < s->end && *s->at != '"' && *s->at != '\\')
         s->at++;
     *key = mf_slice(from, (size_t)(s->at - from));
-    return eat(s, '"') && eat(s, ':');
+    return eat_char(s, '"') && eat_char(s, ':');
 }
 
 /* {"Sequence":N,"Timestamp":N} */
 static bool eat_pending(struct scan *s, struct consumer_saved_msg *m)
 {
-    if (!eat(s, '{'))
+    if (!eat_char(s, '{'))
         return false;
-    if (eat(s, '}'))
+    if (eat_char(s, '}'))
         return true;
     do {
         struct mf_slice key;
@@ -129,7 +129,7 @@ static bool eat_pending(struct scan *s, struct consumer_saved_msg *m)
 
         if (!eat_key(s, &key))
             return false;
-        minus = eat(s, '-');
+        minus = eat_char(s, '-');
         if (!eat_number(s, &n) || (minus && n > INT64_MAX))
             return false;
         if (mf_eq_str(key, "Sequence") && !minus)
@@ -138,8 +138,8 @@ static bool eat_pending(struct scan *s, struct consumer_saved_msg *m)
             m->sent_ns = minus ? -(int64_t)n : (int64_t)n;
         else
             return false;
-    } while (eat(s, ','));
-    return eat(s, '}');
+    } while (eat_char(s, ','));
+    return eat_char(s, '}');
 }
 
 static bool no_map(struct mf_slice text)
@@ -195,9 +195,9 @@ static int read_pending(struct mf_slice text, struct consumer_saved *st, struct 
     if (no_map(text)) /* perhaps nothing at all, which has no end either */
         return 0;
     struct scan s = {text.ptr, text.ptr + text.len};
-    if (!eat(&s, '{'))
+    if (!eat_char(&s, '{'))
         return bad_map("pending", e);
-    if (eat(&s, '}'))
+    if (eat_char(&s, '}'))
         return 0;
     do {
         struct consumer_saved_msg m = {.count = 1};
@@ -207,9 +207,9 @@ static int read_pending(struct mf_slice text, struct consumer_saved *st, struct 
             !eat_pending(&s, &m))
             return bad_map("pending", e);
         st->at[st->n++] = m;
-    } while (eat(&s, ','));
+    } while (eat_char(&s, ','));
     consumer_backup_sort(st);
-    return eat(&s, '}') ? 0 : bad_map("pending", e);
+    return eat_char(&s, '}') ? 0 : bad_map("pending", e);
 }
 
 static int read_redelivered(struct mf_slice text, struct consumer_saved *st, struct mf_error *e)
@@ -219,9 +219,9 @@ static int read_redelivered(struct mf_slice text, struct consumer_saved *st, str
     if (no_map(text))
         return 0;
     struct scan s = {text.ptr, text.ptr + text.len};
-    if (!eat(&s, '{'))
+    if (!eat_char(&s, '{'))
         return bad_map("redelivered", e);
-    if (eat(&s, '}'))
+    if (eat_char(&s, '}'))
         return 0;
     do {
         struct mf_slice key;
@@ -230,8 +230,8 @@ static int read_redelivered(struct mf_slice text, struct consumer_saved *st, str
         if (!eat_key(&s, &key) || mf_parse_u64(key, &seq) != 0 || !eat_number(&s, &n))
             return bad_map("redelivered", e);
         consumer_backup_again(st, waiting, seq, n);
-    } while (eat(&s, ','));
-    return eat(&s, '}') ? 0 : bad_map("redelivered", e);
+    } while (eat_char(&s, ','));
+    return eat_char(&s, '}') ? 0 : bad_map("redelivered", e);
 }
 
 /* --- in ------------------------------------------------------------------------------------- */

@@ -17,19 +17,19 @@
 
 /* --- numbers -------------------------------------------------------------------------------- */
 
-static uint64_t le(const uint8_t *p, unsigned n)
+static uint64_t read_le(const uint8_t *p, unsigned n)
 {
     struct mf_slice s = mf_slice(p, n);
 
     return le_take(&s, n);
 }
 
-static void take(struct mf_slice *s, size_t n)
+static void skip_bytes(struct mf_slice *s, size_t n)
 {
     *s = mf_slice(s->ptr + n, s->len - n);
 }
 
-static bool uvarint(struct mf_slice *s, uint64_t *out)
+static bool read_uvarint(struct mf_slice *s, uint64_t *out)
 {
     uint64_t v = 0;
 
@@ -40,7 +40,7 @@ static bool uvarint(struct mf_slice *s, uint64_t *out)
             return false;
         v |= (uint64_t)(b & 0x7f) << (7 * i);
         if (b < 0x80) {
-            take(s, i + 1);
+            skip_bytes(s, i + 1);
             *out = v;
             return true;
         }
@@ -48,11 +48,11 @@ static bool uvarint(struct mf_slice *s, uint64_t *out)
     return false;
 }
 
-static bool varint(struct mf_slice *s, int64_t *out)
+static bool read_varint(struct mf_slice *s, int64_t *out)
 {
     uint64_t v;
 
-    if (!uvarint(s, &v))
+    if (!read_uvarint(s, &v))
         return false;
     *out = (int64_t)(v >> 1 ^ (~(v & 1) + 1));
     return true;
@@ -92,14 +92,14 @@ int natsfile_record(struct mf_slice in, const uint8_t key[HIGHWAY_KEY], size_t m
     *r = (struct natsfile_record){.seq = 0};
     if (in.len < HEAD)
         return MF_AGAIN;
-    size = le(in.ptr, 4) & ~WITH_HDR;
-    mark = (le(in.ptr, 4) & WITH_HDR) != 0 ? 4 : 0;
-    seq = le(in.ptr + 4, 8);
-    subject = le(in.ptr + 20, 2);
+    size = read_le(in.ptr, 4) & ~WITH_HDR;
+    mark = (read_le(in.ptr, 4) & WITH_HDR) != 0 ? 4 : 0;
+    seq = read_le(in.ptr + 4, 8);
+    subject = read_le(in.ptr + 20, 2);
     r->seq = seq & ~(ERASED | TOMBSTONE);
     r->erased = (seq & ERASED) != 0 || seq == 0;
     r->tombstone = (seq & TOMBSTONE) != 0;
-    r->ts_ns = (int64_t)le(in.ptr + 12, 8);
+    r->ts_ns = (int64_t)read_le(in.ptr + 12, 8);
     r->size = size;
     if (size < HEAD + subject + mark + HIGHWAY_BYTES)
         return MF_CORRUPT;
@@ -114,7 +114,7 @@ int natsfile_record(struct mf_slice in, const uint8_t key[HIGHWAY_KEY], size_t m
         return 0;
     body = size - HEAD - subject - mark - HIGHWAY_BYTES;
     if (mark != 0)
-        hdr = le(in.ptr + HEAD + subject, 4);
+        hdr = read_le(in.ptr + HEAD + subject, 4);
     if (hdr > body)
         return MF_CORRUPT;
     if (body > max_body)
@@ -137,12 +137,12 @@ static bool set_open(struct natsfile_set *x, struct mf_slice *s)
     if (s->len < SET_HEAD || s->ptr[0] != 22 || (s->ptr[1] != 1 && s->ptr[1] != 2))
         return false;
     *x = (struct natsfile_set){.words = s->ptr[1] == 1 ? 64 : 32};
-    nodes = le(s->ptr + 2, 4);
+    nodes = read_le(s->ptr + 2, 4);
     size = (x->words + 1) * 8 + 2; /* base, words, u16 height */
     if (nodes > (s->len - SET_HEAD) / size)
         return false;
     x->left = mf_slice(s->ptr + SET_HEAD, (size_t)(nodes * size));
-    take(s, SET_HEAD + x->left.len);
+    skip_bytes(s, SET_HEAD + x->left.len);
     return true;
 }
 
@@ -150,17 +150,17 @@ bool natsfile_set_next(struct natsfile_set *x, uint64_t *seq)
 {
     while (x->bits == 0) {
         if (x->at > 0 && x->at == x->words) {
-            take(&x->left, 2);
+            skip_bytes(&x->left, 2);
             x->at = 0;
         }
         if (x->left.len == 0)
             return false;
         if (x->at == 0) {
-            x->base = le(x->left.ptr, 8);
-            take(&x->left, 8);
+            x->base = read_le(x->left.ptr, 8);
+            skip_bytes(&x->left, 8);
         }
-        x->bits = le(x->left.ptr, 8);
-        take(&x->left, 8);
+        x->bits = read_le(x->left.ptr, 8);
+        skip_bytes(&x->left, 8);
         x->at++;
     }
     *seq = x->base + (x->at - 1) * 64 + (uint64_t)__builtin_ctzll(x->bits);
@@ -176,7 +176,7 @@ bool natsfile_set_sound(const struct natsfile_set *x)
         uint64_t any = 0;
 
         for (size_t i = 1; i <= x->words; i++)
-            any |= le(x->left.ptr + at + 8 * i, 8);
+            any |= read_le(x->left.ptr + at + 8 * i, 8);
         if (any == 0)
             return false;
     }
@@ -189,16 +189,16 @@ static bool skip_subjects(struct natsfile_index *x)
 {
     uint64_t n, len, total, block;
 
-    if (!uvarint(&x->left, &n))
+    if (!read_uvarint(&x->left, &n))
         return false;
     for (; n > 0; n--) {
-        if (!uvarint(&x->left, &len) || len > x->left.len)
+        if (!read_uvarint(&x->left, &len) || len > x->left.len)
             return false;
         if (len == 0)
             continue;
-        take(&x->left, (size_t)len);
-        if (!uvarint(&x->left, &total) || !uvarint(&x->left, &block) ||
-            ((total > 1 || x->version >= 4) && !uvarint(&x->left, &block)))
+        skip_bytes(&x->left, (size_t)len);
+        if (!read_uvarint(&x->left, &total) || !read_uvarint(&x->left, &block) ||
+            ((total > 1 || x->version >= 4) && !read_uvarint(&x->left, &block)))
             return false;
     }
     return true;
@@ -222,11 +222,11 @@ int natsfile_index_open(struct natsfile_index *x, struct mf_slice bytes, const c
         bytes.ptr[1] < 1 || bytes.ptr[1] > 4)
         return MF_CORRUPT;
     *x = (struct natsfile_index){.version = bytes.ptr[1], .left = bytes};
-    take(&x->left, 2);
-    return uvarint(&x->left, &msgs) && uvarint(&x->left, &size) &&
-                   uvarint(&x->left, &x->first_seq) && varint(&x->left, &first_ts) &&
-                   uvarint(&x->left, &x->last_seq) && varint(&x->left, &x->last_ts_ns) &&
-                   skip_subjects(x) && uvarint(&x->left, &x->blocks)
+    skip_bytes(&x->left, 2);
+    return read_uvarint(&x->left, &msgs) && read_uvarint(&x->left, &size) &&
+                   read_uvarint(&x->left, &x->first_seq) && read_varint(&x->left, &first_ts) &&
+                   read_uvarint(&x->left, &x->last_seq) && read_varint(&x->left, &x->last_ts_ns) &&
+                   skip_subjects(x) && read_uvarint(&x->left, &x->blocks)
                ? 0
                : MF_CORRUPT;
 }
@@ -237,11 +237,11 @@ int natsfile_index_next(struct natsfile_index *x, struct natsfile_block *b)
     int64_t ts;
 
     *b = (struct natsfile_block){.index = 0};
-    if (!uvarint(&x->left, &index) || index > UINT32_MAX || !uvarint(&x->left, &bytes) ||
-        !uvarint(&x->left, &b->first) || !varint(&x->left, &ts) || !uvarint(&x->left, &b->last) ||
-        !varint(&x->left, &ts) || !uvarint(&x->left, &deleted) ||
-        (x->version >= 2 && !uvarint(&x->left, &more)) ||
-        (x->version >= 3 && !uvarint(&x->left, &more)))
+    if (!read_uvarint(&x->left, &index) || index > UINT32_MAX || !read_uvarint(&x->left, &bytes) ||
+        !read_uvarint(&x->left, &b->first) || !read_varint(&x->left, &ts) ||
+        !read_uvarint(&x->left, &b->last) || !read_varint(&x->left, &ts) ||
+        !read_uvarint(&x->left, &deleted) || (x->version >= 2 && !read_uvarint(&x->left, &more)) ||
+        (x->version >= 3 && !read_uvarint(&x->left, &more)))
         return MF_CORRUPT;
     b->index = (uint32_t)index;
     x->blocks--;
@@ -252,7 +252,7 @@ int natsfile_index_end(struct natsfile_index *x, uint32_t *block, uint8_t check[
 {
     uint64_t index;
 
-    if (!uvarint(&x->left, &index) || index > UINT32_MAX || x->left.len != HIGHWAY_BYTES)
+    if (!read_uvarint(&x->left, &index) || index > UINT32_MAX || x->left.len != HIGHWAY_BYTES)
         return MF_CORRUPT;
     *block = (uint32_t)index;
     memcpy(check, x->left.ptr, HIGHWAY_BYTES);
@@ -268,12 +268,13 @@ static bool read_pending(struct mf_slice *s, uint8_t version, uint64_t n, struct
 
     if (n == 0)
         return true;
-    if (!varint(s, &base))
+    if (!read_varint(s, &base))
         return false;
     for (; n > 0; n--) {
         struct consumer_saved_msg m = {.count = 1};
 
-        if (!uvarint(s, &m.sseq) || (version == 2 && !uvarint(s, &m.dseq)) || !varint(s, &ts))
+        if (!read_uvarint(s, &m.sseq) || (version == 2 && !read_uvarint(s, &m.dseq)) ||
+            !read_varint(s, &ts))
             return false;
         m.sseq += st->floor_sseq;
         m.dseq += version == 2 ? st->floor_dseq : 0;
@@ -292,10 +293,10 @@ static bool read_redelivered(struct mf_slice *s, struct consumer_saved *st)
     uint64_t n, seq, count;
     size_t waiting = st->n;
 
-    if (!uvarint(s, &n))
+    if (!read_uvarint(s, &n))
         return false;
     for (; n > 0; n--) {
-        if (!uvarint(s, &seq) || !uvarint(s, &count))
+        if (!read_uvarint(s, &seq) || !read_uvarint(s, &count))
             return false;
         consumer_backup_again(st, waiting, seq + st->floor_sseq, count);
     }
@@ -308,9 +309,9 @@ static bool count_entries(struct mf_slice s, uint8_t version, uint64_t n, uint64
     uint64_t v, again;
 
     for (uint64_t i = n > 0 ? n * (version == 2 ? 3 : 2) + 1 : 0; i > 0; i--)
-        if (!uvarint(&s, &v))
+        if (!read_uvarint(&s, &v))
             return false;
-    if (!uvarint(&s, &again) || again > s.len / 2)
+    if (!read_uvarint(&s, &again) || again > s.len / 2)
         return false;
     *all = n + again;
     return true;
@@ -324,15 +325,15 @@ int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st, struct a
     *st = (struct consumer_saved){.n = 0};
     if (version < 1 || version > 2 || bytes.ptr[0] != 22)
         return MF_CORRUPT;
-    take(&bytes, 2);
-    if (!uvarint(&bytes, &st->floor_dseq) || !uvarint(&bytes, &st->floor_sseq) ||
-        !uvarint(&bytes, &st->dseq) || !uvarint(&bytes, &st->sseq))
+    skip_bytes(&bytes, 2);
+    if (!read_uvarint(&bytes, &st->floor_dseq) || !read_uvarint(&bytes, &st->floor_sseq) ||
+        !read_uvarint(&bytes, &st->dseq) || !read_uvarint(&bytes, &st->sseq))
         return MF_CORRUPT;
     if (version == 1) { /* the distance from the floor to the next one */
         st->dseq += st->floor_dseq > 1 ? st->floor_dseq - 1 : 0;
         st->sseq += st->floor_sseq > 1 ? st->floor_sseq - 1 : 0;
     }
-    if (!uvarint(&bytes, &n) || n > bytes.len / 2 || !count_entries(bytes, version, n, &all) ||
+    if (!read_uvarint(&bytes, &n) || n > bytes.len / 2 || !count_entries(bytes, version, n, &all) ||
         all > CONSUMER_BACKUP_MAX)
         return MF_CORRUPT;
     st->at = arena_alloc(mem, (all + 1) * sizeof *st->at);

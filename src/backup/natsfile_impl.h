@@ -2,7 +2,7 @@
  * of any bytes; O(bytes).  Numbers are little endian; a uvarint is Go's.
  *
  *     msgs/N.blk       records: u32 length, bit 31: with headers     u64 sequence, bit 63: erased,
- *                      bit 62: tombstone, the message of that sequence is gone     i64 timestamp
+ *                      bit 62: tombstone, that message was removed     i64 timestamp
  *                      u16 length of the subject     subject, [u32 length of headers, headers],
  *                      payload     u64 check: HighwayHash of sequence and timestamp, subject,
  *                      headers and payload; key: SHA-256 of "<stream>-<N>"

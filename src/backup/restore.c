@@ -58,7 +58,7 @@ static void restore_free(struct restore *r)
 }
 
 /* A reply may call back and end the restore: callers that use it afterwards hold it. */
-static void hold(struct restore *r)
+static void hold_restore(struct restore *r)
 {
     r->users++;
 }
@@ -76,7 +76,7 @@ static void restore_stop(struct restore *r)
 
     if (r->stopped)
         return;
-    hold(r);
+    hold_restore(r);
     router_unsubscribe(account_router(r->aa->ja->account), &r->sub);
     loop_timer_stop(r->idle);
     work_cancel(r->aa->ja->js->loop, &r->task);
@@ -102,7 +102,7 @@ void restores_stop(struct api_account *aa)
 
 void restore_wake(struct restore *r)
 {
-    hold(r);
+    hold_restore(r);
     if (!r->stopped)
         work_add(r->aa->ja->js->loop, &r->aa->ja->work, &r->task);
     let_go(r);
@@ -157,14 +157,14 @@ static void idle_fired(void *arg)
 /* --- chunks --------------------------------------------------------------------------------- */
 
 /* Unpacks the next part of a chunk. */
-static void unpack(struct restore *r, const struct chunk *c)
+static void unpack_chunk(struct restore *r, const struct chunk *c)
 {
     size_t before = archive_reader_ready(&r->archive)->len;
     int rc = s2_reader_feed(&r->s2, r->fed ? MF_SLICE_NONE : c->bytes, &r->archive.in);
 
     r->fed = true;
     r->unpacked += r->archive.in.len - before;
-    if (r->archive.ended) /* whatever is behind the end */
+    if (r->archive.ended) /* bytes behind the end are ignored */
         mf_buf_clear(&r->archive.in);
     if (rc != 0)
         restore_fail(r, rc == MF_NOMEM ? "out of memory" : "s2: corrupt input");
@@ -185,7 +185,7 @@ static int read_chunk(struct restore *r, const struct chunk *c)
         }
         if (r->fed && !s2_reader_more(&r->s2))
             return 0;
-        unpack(r, c);
+        unpack_chunk(r, c);
     } while (!work_spent(r->aa->ja->js->loop));
     restore_wake(r);
     return MF_AGAIN;
@@ -220,7 +220,7 @@ static bool restore_turn(struct work_task *t)
     struct restore *r = mf_container(t, struct restore, task);
     struct loop *l = r->aa->ja->js->loop;
 
-    hold(r);
+    hold_restore(r);
     while (!mf_list_empty(&r->chunks) && next_chunk(r))
         if (!mf_list_empty(&r->chunks) && work_spent(l)) {
             restore_wake(r);

@@ -40,7 +40,7 @@ static int64_t free_bytes(const struct restore *r)
     return account < server ? account : server;
 }
 
-static void use(struct restore *r, int64_t bytes)
+static void use_bytes(struct restore *r, int64_t bytes)
 {
     const struct stream_host *h = &r->aa->ja->host;
 
@@ -89,7 +89,7 @@ void restore_counted(struct restore *r)
 void restore_unreserve(struct restore *r)
 {
     restore_counted(r);
-    use(r, -r->held);
+    use_bytes(r, -r->held);
     r->promised = 0;
     backup_account(r->aa)->restore_memory -= r->memory;
     r->memory = 0;
@@ -128,7 +128,7 @@ bool restore_hold(struct restore *r, uint64_t bytes)
 {
     if (bytes > (uint64_t)free_bytes(r))
         return no_room(r);
-    use(r, (int64_t)bytes);
+    use_bytes(r, (int64_t)bytes);
     return true;
 }
 
@@ -138,7 +138,7 @@ bool restore_room(struct restore *r, uint64_t bytes)
 
     if (bytes > held && bytes - held > (uint64_t)free_bytes(r))
         return no_room(r);
-    use(r, -(int64_t)(bytes < held ? bytes : held));
+    use_bytes(r, -(int64_t)(bytes < held ? bytes : held));
     return true;
 }
 

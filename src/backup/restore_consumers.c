@@ -13,7 +13,7 @@ struct restore_consumer {
     char name[];
 };
 
-static void drop(struct restore_consumer *x)
+static void drop_consumer(struct restore_consumer *x)
 {
     mf_list_del(&x->link);
     consumer_backup_fini(&x->b);
@@ -25,7 +25,7 @@ void restore_drop_consumers(struct restore *r)
     struct mf_list *pos;
 
     while ((pos = mf_list_pop(&r->consumers)) != NULL)
-        drop(mf_container(pos, struct restore_consumer, link));
+        drop_consumer(mf_container(pos, struct restore_consumer, link));
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ void restore_add_consumer(struct restore *r, const char *name, struct consumer_b
     if (is_sound(x, bad_state) && restore_within(r))
         mf_list_push(&r->consumers, &x->link);
     else
-        drop(x);
+        drop_consumer(x);
 }
 
 void restore_take_consumer(struct restore *r, const struct archive_entry *e)
@@ -107,7 +107,7 @@ static void cannot_add(struct restore *r, const char *name, const struct js_erro
     restore_fail(r, "failed to add consumer \"%s\": %s (%d)", name, e->text, e->err_code);
 }
 
-static void made(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+static void finish_make(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     struct restore_consumer *x = mf_container(op, struct restore_consumer, op);
     struct restore *r = x->r;
@@ -117,11 +117,11 @@ static void made(struct consumer_op *op, struct consumer *c, const struct js_err
         cannot_add(r, x->name, e);
     else if (r->failed)
         restore_fail_with(r, &r->error); /* cleans up when this was the last under way */
-    drop(x);
+    drop_consumer(x);
     restore_wake(r);
 }
 
-static void make(struct restore_consumer *x, struct consumers *g)
+static void make_consumer(struct restore_consumer *x, struct consumers *g)
 {
     struct restore *r = x->r;
     struct js_error e;
@@ -135,10 +135,10 @@ static void make(struct restore_consumer *x, struct consumers *g)
         js_error_set(&e, JS_INSUFFICIENT_RESOURCES);
     if (rc != 0) {
         cannot_add(r, x->name, &e);
-        drop(x);
+        drop_consumer(x);
         return;
     }
-    x->op.done = made;
+    x->op.done = finish_make;
     r->making++;
     consumer_restore(g, &x->b.config, mf_str(x->name), &x->b.state, &x->op);
 }
@@ -151,7 +151,7 @@ int restore_make_consumers(struct restore *r, struct stream *s)
     if (!mf_list_empty(&r->consumers) && g == NULL)
         restore_fail(r, "failed to add consumers: %s", mf_err_text(MF_NOMEM));
     while (!r->failed && (pos = mf_list_pop(&r->consumers)) != NULL) {
-        make(mf_container(pos, struct restore_consumer, link), g);
+        make_consumer(mf_container(pos, struct restore_consumer, link), g);
         if (work_spent(r->aa->ja->js->loop))
             break;
     }

@@ -51,7 +51,7 @@ struct stream *restore_stream(struct restore *r)
     return s != NULL && stream_created_ns(s) == r->created_ns ? s : NULL;
 }
 
-static void deleted(struct catalog_op *op, struct stream *s, const struct js_error *e)
+static void finish_delete(struct catalog_op *op, struct stream *s, const struct js_error *e)
 {
     struct restore *r = mf_container(op, struct restore, op);
 
@@ -96,7 +96,7 @@ static void clean_up(struct restore *r)
     if (s == NULL)
         return;
     r->pending = true;
-    r->op.done = deleted;
+    r->op.done = finish_delete;
     catalog_discard(r->aa->ja->catalog, s, &r->op);
 }
 
@@ -147,7 +147,7 @@ static int open_config(struct stream_config *to, const struct stream_config *fro
     return 0;
 }
 
-static void made(struct catalog_op *op, struct stream *s, const struct js_error *e)
+static void finish_make(struct catalog_op *op, struct stream *s, const struct js_error *e)
 {
     struct restore *r = mf_container(op, struct restore, op);
 
@@ -210,7 +210,7 @@ static bool no_overlap(struct restore *r)
 }
 
 /* 0: there is a stream. */
-static int make(struct restore *r)
+static int make_stream(struct restore *r)
 {
     struct stream_config c;
     struct js_error e;
@@ -227,7 +227,7 @@ static int make(struct restore *r)
         return MF_DENIED;
     }
     r->pending = true;
-    r->op.done = made;
+    r->op.done = finish_make;
     catalog_create_draft(r->aa->ja->catalog, &c, &r->op);
     stream_config_fini(&c);
     return MF_AGAIN;
@@ -241,7 +241,7 @@ struct restore_pub {
     size_t bytes;
 };
 
-static void stored(struct stream_publish *p, const struct stream_ack *a)
+static void finish_store(struct stream_publish *p, const struct stream_ack *a)
 {
     struct restore_pub *x = mf_container(p, struct restore_pub, p);
     struct restore *r = x->r;
@@ -268,7 +268,7 @@ static void store_msg(struct restore *r, struct stream *s, const struct archive_
     x->bytes = e->name.len + e->hdr.len + e->payload.len;
     x->p = (struct stream_publish){
         .msg = {.subject = e->name, .hdr = e->hdr, .payload = e->payload},
-        .done = stored,
+        .done = finish_store,
         .replicated = true,
         .seq = e->seq,
         .ts_ns = e->ts_ns == 0 ? 1 : e->ts_ns, /* 0 would be now */
@@ -371,7 +371,7 @@ int restore_take(struct restore *r)
         if (r->pending || r->read != NULL || r->inflight_bytes > INFLIGHT_MAX)
             return MF_AGAIN;
         if (r->begun && !r->made) {
-            rc = make(r);
+            rc = make_stream(r);
             if (rc != 0)
                 return rc;
         }
@@ -387,7 +387,7 @@ int restore_take(struct restore *r)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-static void configured(struct catalog_op *op, struct stream *s, const struct js_error *e)
+static void finish_configure(struct catalog_op *op, struct stream *s, const struct js_error *e)
 {
     struct restore *r = mf_container(op, struct restore, op);
 
@@ -477,7 +477,7 @@ int restore_complete(struct restore *r)
     }
     r->pending = true;
     r->promised = 0; /* the stream's own configuration promises it from now on */
-    r->op.done = configured;
+    r->op.done = finish_configure;
     catalog_finish(r->aa->ja->catalog, s, &c, &r->op);
     stream_config_fini(&c);
     return MF_AGAIN;

@@ -99,7 +99,7 @@ static void snapshot_wake(struct snapshot *n)
     work_add(n->aa->ja->js->loop, &n->aa->ja->work, &n->task);
 }
 
-/* status: of the last message, NULL: none; error: for the advisory, NULL: all went well. */
+/* status: of the last message, NULL: none; error: for the advisory, NULL: success. */
 static void snapshot_end(struct snapshot *n, const char *status, const char *error)
 {
     js_publish(n->aa->ja, mf_str(n->deliver), MF_SLICE_NONE, mf_str(status), MF_SLICE_NONE);
@@ -267,7 +267,7 @@ static void write_consumer(struct snapshot *n, struct consumer *c)
 }
 
 /* The next slice of consumers; after the last the state, and they behind it. */
-static int gather(struct snapshot *n, struct stream *s)
+static int gather_consumers(struct snapshot *n, struct stream *s)
 {
     struct consumers *g = n->no_consumers ? NULL : js_consumers(s);
     struct consumer *c = NULL;
@@ -301,7 +301,7 @@ static int gather(struct snapshot *n, struct stream *s)
 
 /* --- sending -------------------------------------------------------------------------------- */
 
-static void arm(struct snapshot *n, int64_t after_ns)
+static void arm_timer(struct snapshot *n, int64_t after_ns)
 {
     loop_timer_arm(n->timer, loop_mono_ns(n->aa->ja->js->loop) + after_ns);
 }
@@ -364,7 +364,7 @@ static bool snapshot_step(struct snapshot *n)
         return false;
     }
     if (!n->written && n->slots > 0) {
-        rc = n->gathering ? gather(n, s) : write_slice(n, s);
+        rc = n->gathering ? gather_consumers(n, s) : write_slice(n, s);
         if (rc == MF_AGAIN)
             return false;
         if (rc != 0) {
@@ -386,7 +386,7 @@ static bool snapshot_turn(struct work_task *t)
     return false;
 }
 
-static bool acked(struct router_sub *sub, const struct router_msg *m)
+static bool accept_ack(struct router_sub *sub, const struct router_msg *m)
 {
     struct snapshot *n = mf_container(sub, struct snapshot, ack_sub);
 
@@ -426,7 +426,7 @@ static void timer_fired(void *arg)
         snapshot_end(n, "NATS/1.0 408 No Flow Response\r\n\r\n", "no flow response");
         return;
     }
-    arm(n, n->interest_until != 0 ? INTEREST_POLL_NS : FLOW_POLL_NS);
+    arm_timer(n, n->interest_until != 0 ? INTEREST_POLL_NS : FLOW_POLL_NS);
 }
 
 /* --- the request ---------------------------------------------------------------------------- */
@@ -450,7 +450,7 @@ static const struct json_field fields[] = {
 static const struct json_type req_type = {"JSApiStreamSnapshotRequest", sizeof(struct snapshot_req),
                                           fields, MF_COUNT(fields)};
 
-static int64_t clamp(int64_t v, int64_t otherwise, int64_t max)
+static int64_t clamp_size(int64_t v, int64_t otherwise, int64_t max)
 {
     if (v == 0)
         return otherwise;
@@ -462,8 +462,8 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
 {
     size_t name = strlen(stream_name(s)) + 1, deliver = strlen(req->deliver) + 1;
     struct snapshot *n = calloc(1, sizeof *n + name + deliver + call->client.len);
-    int64_t chunk = clamp(req->chunk, CHUNK_DEFAULT, MIB);
-    int64_t window = clamp(req->window, WINDOW_DEFAULT, 32 * MIB);
+    int64_t chunk = clamp_size(req->chunk, CHUNK_DEFAULT, MIB);
+    int64_t window = clamp_size(req->window, WINDOW_DEFAULT, 32 * MIB);
     char nuid[RAND_NUID + 1];
 
     if (n == NULL)
@@ -497,7 +497,7 @@ static bool snapshot_listen(struct snapshot *n)
     char pattern[sizeof n->ack + 2];
 
     (void)snprintf(pattern, sizeof pattern, "%s.>", n->ack);
-    n->ack_sub.deliver = acked;
+    n->ack_sub.deliver = accept_ack;
     return router_subscribe(account_router(n->aa->ja->account), mf_str(pattern), MF_SLICE_NONE,
                             &n->ack_sub) == 0;
 }
@@ -528,7 +528,7 @@ static void snapshot_start(struct api_call *call, struct stream *s, const struct
     api_reply_end(call);
 
     n->interest_until = loop_mono_ns(n->aa->ja->js->loop) + INTEREST_WAIT_NS;
-    arm(n, 0);
+    arm_timer(n, 0);
 }
 
 void snapshot_handle(struct api_call *call)

@@ -28,7 +28,7 @@ int conf_lex_fail(struct conf_lex *lx, const char *fmt, ...)
                    (int)(lx->p - lx->line_start) + 1, lx->line, what);
 }
 
-static int peek(const struct conf_lex *lx) /* -1 at the end */
+static int peek_byte(const struct conf_lex *lx) /* -1 at the end */
 {
     return lx->p == lx->end ? -1 : *lx->p;
 }
@@ -60,12 +60,12 @@ static bool ends_word(int c)
 
 static bool at_comment(const struct conf_lex *lx)
 {
-    return peek(lx) == '#' || (lx->end - lx->p >= 2 && lx->p[0] == '/' && lx->p[1] == '/');
+    return peek_byte(lx) == '#' || (lx->end - lx->p >= 2 && lx->p[0] == '/' && lx->p[1] == '/');
 }
 
 static void skip_comment(struct conf_lex *lx)
 {
-    while (peek(lx) != -1 && !is_newline(peek(lx)))
+    while (peek_byte(lx) != -1 && !is_newline(peek_byte(lx)))
         next_char(lx);
 }
 
@@ -73,7 +73,7 @@ static void skip_comment(struct conf_lex *lx)
 static void skip_all(struct conf_lex *lx)
 {
     for (;;) {
-        while (is_space(peek(lx)))
+        while (is_space(peek_byte(lx)))
             next_char(lx);
         if (!at_comment(lx))
             return;
@@ -115,16 +115,16 @@ static void token_text(const struct conf_lex *lx, struct lex_token *t, const uin
 static int quoted_raw(struct conf_lex *lx, struct lex_token *t, enum lex_type type,
                       const char *what)
 {
-    int quote = peek(lx);
+    int quote = peek_byte(lx);
     int line = lx->line;
     next_char(lx);
     token_at(lx, t, type);
     const uint8_t *from = lx->p;
-    while (peek(lx) != quote) {
-        if (peek(lx) == -1)
+    while (peek_byte(lx) != quote) {
+        if (peek_byte(lx) == -1)
             return conf_lex_fail(lx, "Unexpected EOF %s. The %c opened on line %d is not closed",
                                  what, quote, line);
-        if (peek(lx) == 0)
+        if (peek_byte(lx) == 0)
             return conf_lex_fail(lx, "Unexpected NUL byte %s.", what);
         next_char(lx);
     }
@@ -141,9 +141,9 @@ static bool ends_key(int c)
 static int include_path(struct conf_lex *lx, struct lex_token *t)
 {
     char buf[8];
-    while (is_blank(peek(lx)))
+    while (is_blank(peek_byte(lx)))
         next_char(lx);
-    int c = peek(lx);
+    int c = peek_byte(lx);
     if (c == '"' || c == '\'')
         return quoted_raw(lx, t, LEX_INCLUDE, "in quoted include");
     if (c == '[' || c == '{' || c == '(' || c == -1 || is_newline(c))
@@ -155,7 +155,7 @@ static int include_path(struct conf_lex *lx, struct lex_token *t)
                                              : "start of a block");
     const uint8_t *from = lx->p;
     token_at(lx, t, LEX_INCLUDE);
-    while (!ends_word(c = peek(lx)) || c == ',' || c == ']') {
+    while (!ends_word(c = peek_byte(lx)) || c == ',' || c == ']') {
         if (c == 0)
             return conf_lex_fail(lx, "Unexpected character '%s' in include", show_char(c, buf));
         next_char(lx);
@@ -171,7 +171,7 @@ static int stray_close(struct conf_lex *lx, struct lex_token *t)
     next_char(lx);
     skip_all(lx);
     token_at(lx, t, LEX_END);
-    if (peek(lx) == -1)
+    if (peek_byte(lx) == -1)
         return 0;
     *lx = here;
     return conf_lex_fail(lx, "Unexpected '}': no map is open here");
@@ -182,12 +182,12 @@ static int bare_key(struct conf_lex *lx, struct lex_token *t)
     const uint8_t *from = lx->p;
     token_at(lx, t, LEX_KEY);
     do {
-        if (peek(lx) == 0)
+        if (peek_byte(lx) == 0)
             return conf_lex_fail(lx, "Unexpected NUL byte in a key");
         next_char(lx);
-    } while (!ends_key(peek(lx)));
+    } while (!ends_key(peek_byte(lx)));
     token_text(lx, t, from);
-    if (is_space(peek(lx)) && mf_eq_nocase(t->text, "include"))
+    if (is_space(peek_byte(lx)) && mf_eq_nocase(t->text, "include"))
         return include_path(lx, t);
     return 0;
 }
@@ -196,7 +196,7 @@ int conf_lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
 {
     char buf[8];
     skip_all(lx);
-    int c = peek(lx);
+    int c = peek_byte(lx);
     token_at(lx, t, LEX_END);
     if (c == -1)
         return in == LEX_TOP ? 0 : conf_lex_fail(lx, "Unexpected EOF processing map.");
@@ -237,7 +237,7 @@ static int hex_digit(int c)
 static int read_escape(struct conf_lex *lx, char *out)
 {
     char buf[8];
-    int c = peek(lx);
+    int c = peek_byte(lx);
     static const char from[] = "tnr\"\\", to[] = "\t\n\r\"\\";
     const char *at = c > 0 ? strchr(from, c) : NULL;
     if (at != NULL) {
@@ -254,10 +254,10 @@ static int read_escape(struct conf_lex *lx, char *out)
     next_char(lx);
     int value = 0;
     for (int i = 0; i < 2; i++) {
-        int d = hex_digit(peek(lx));
+        int d = hex_digit(peek_byte(lx));
         if (d < 0)
             return conf_lex_fail(lx, "Expected two hexadecimal digits after '\\x'%s",
-                                 is_newline(peek(lx)) ? ", but hit end of line" : "");
+                                 is_newline(peek_byte(lx)) ? ", but hit end of line" : "");
         value = value * 16 + d;
         next_char(lx);
     }
@@ -281,7 +281,7 @@ static int read_escaped(struct conf_lex *lx, struct lex_token *t, int quote)
         return mf_fail(lx->e, MF_NOMEM, "%s: string", lx->file);
     size_t n = 0;
     int line = lx->line;
-    for (int c; c = peek(lx), quote < 0 ? !ends_word(c) && c != '\'' : c != quote;) {
+    for (int c; c = peek_byte(lx), quote < 0 ? !ends_word(c) && c != '\'' : c != quote;) {
         if (c == -1)
             return conf_lex_fail(lx, "Unexpected EOF. The %c opened on line %d is not closed",
                                  quote, line);
@@ -315,7 +315,7 @@ static int block_string(struct conf_lex *lx, struct lex_token *t)
     token_at(lx, t, LEX_STRING);
     next_char(lx);
     const uint8_t *from = lx->p;
-    for (int c; (c = peek(lx)) != -1; next_char(lx)) {
+    for (int c; (c = peek_byte(lx)) != -1; next_char(lx)) {
         if (c == 0)
             return conf_lex_fail(lx, "A string can not hold a NUL byte");
         if (c != ')' || lx->p != lx->line_start)
@@ -339,7 +339,7 @@ static int bare_word(struct conf_lex *lx, struct lex_token *t)
     token_at(lx, t, LEX_STRING);
     struct conf_lex start = *lx;
     int c;
-    while (!ends_word(c = peek(lx)) && c != '\\' && c != '\'') {
+    while (!ends_word(c = peek_byte(lx)) && c != '\\' && c != '\'') {
         if (c == 0)
             return conf_lex_fail(lx, "A string can not hold a NUL byte");
         next_char(lx);
@@ -348,7 +348,7 @@ static int bare_word(struct conf_lex *lx, struct lex_token *t)
         /* nats-server resolves escapes in words too, and lets a ' end one. */
         *lx = start;
         int rc = read_escaped(lx, t, -1);
-        if (rc == 0 && peek(lx) == '\'')
+        if (rc == 0 && peek_byte(lx) == '\'')
             next_char(lx);
         return rc;
     }
@@ -362,7 +362,7 @@ static int bare_word(struct conf_lex *lx, struct lex_token *t)
 static int any_value(struct conf_lex *lx, struct lex_token *t)
 {
     char buf[8];
-    int c = peek(lx);
+    int c = peek_byte(lx);
     int after = lx->end - lx->p >= 2 ? lx->p[1] : -1;
     token_at(lx, t, LEX_ARRAY_OPEN);
     switch (c) {
@@ -398,15 +398,15 @@ int conf_lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, str
 {
     char buf[8];
     bool separator = false;
-    while (is_space(peek(lx)))
+    while (is_space(peek_byte(lx)))
         next_char(lx);
-    if (peek(lx) == '=' || peek(lx) == ':') {
+    if (peek_byte(lx) == '=' || peek_byte(lx) == ':') {
         separator = true;
         next_char(lx);
     }
-    while (in != LEX_TOP || !separator ? is_space(peek(lx)) : is_blank(peek(lx)))
+    while (in != LEX_TOP || !separator ? is_space(peek_byte(lx)) : is_blank(peek_byte(lx)))
         next_char(lx);
-    int c = peek(lx);
+    int c = peek_byte(lx);
     if (c == -1)
         return mf_fail(lx->e, MF_INVAL,
                        "config is invalid (%s:%d:%d): expected a value for \"%.*s\", found EOF",
@@ -422,7 +422,7 @@ int conf_lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, str
 int conf_lex_element(struct conf_lex *lx, struct lex_token *t)
 {
     skip_all(lx);
-    int c = peek(lx);
+    int c = peek_byte(lx);
     token_at(lx, t, LEX_CLOSE);
     if (c == ']') {
         next_char(lx);
@@ -438,11 +438,11 @@ int conf_lex_element(struct conf_lex *lx, struct lex_token *t)
 int conf_lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
 {
     char buf[8];
-    while (is_blank(peek(lx)))
+    while (is_blank(peek_byte(lx)))
         next_char(lx);
     if (at_comment(lx))
         skip_comment(lx);
-    int c = peek(lx);
+    int c = peek_byte(lx);
     token_at(lx, t, LEX_NEXT);
     if (is_newline(c) || c == ',' || (c == ';' && in != LEX_ARRAY)) {
         next_char(lx);

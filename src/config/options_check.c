@@ -15,7 +15,7 @@ static void default_i64(int64_t *v, int64_t value)
         *v = value;
 }
 
-/* With TLS the handshake comes first, so the client gets its time on top. */
+/* With TLS the client also gets the time of the handshake. */
 static int64_t auth_timeout(const struct options_tls *t)
 {
     return t->set ? t->timeout_ns + CLOCK_S : 2 * CLOCK_S;
@@ -208,7 +208,7 @@ static void check_jetstream(struct opt *c)
         check_default_domain(c, &o->default_js_domains.items[i]);
     if (o->impl->max_catchup < 0)
         opt_error(c, NULL, "jetstream max catchup cannot be negative");
-    /* A warning would not do: who asks for it believes that what is on disk is encrypted. */
+    /* A warning is not enough: the operator would believe that the files are encrypted. */
     if (o->jetstream.enabled &&
         (is_text(o->jetstream.key) || o->jetstream.tpm || o->jetstream.prev_key))
         opt_error(c, NULL,

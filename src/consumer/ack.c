@@ -16,7 +16,7 @@ static int64_t wait_by(const struct consumer_config *cfg, const struct pend *e)
     size_t i = e->count == 0 ? 0 : e->count - 1;
 
     if (cfg->ack_policy == ACK_FLOW_CONTROL)
-        return ACK_WAIT_FLOW_NS; /* who did not get it asks for all from there on */
+        return ACK_WAIT_FLOW_NS; /* a client that missed it asks for all that follow */
     if (cfg->backoff.n > 0)
         return cfg->backoff.at[i < cfg->backoff.n ? i : cfg->backoff.n - 1];
     return cfg->ack_wait_ns > 0 ? cfg->ack_wait_ns : 30 * CLOCK_S;
@@ -27,9 +27,9 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
     return wait_by(&c->cfg, e);
 }
 
-/* By another configuration: the time it has waited counts. */
-static int64_t until(const struct consumer_config *old, const struct consumer_config *now,
-                     const struct pend *e, int64_t deadline_ns)
+/* Deadline under a new configuration; the time already waited counts. */
+static int64_t move_deadline(const struct consumer_config *old, const struct consumer_config *now,
+                             const struct pend *e, int64_t deadline_ns)
 {
     int64_t from = deadline_ns - wait_by(old, e), is = wait_by(now, e);
 
@@ -45,7 +45,7 @@ static int64_t waits_until(const void *arg, const struct pend *e, int64_t deadli
 {
     const struct waits *w = arg;
 
-    return until(&w->old, &w->c->cfg, e, deadline_ns);
+    return move_deadline(&w->old, &w->c->cfg, e, deadline_ns);
 }
 
 static void waits_free(void *arg)
@@ -108,7 +108,7 @@ void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
 /* --- floors -------------------------------------------------------------------------------- */
 
 /* When nothing waits, the floor is where delivery is; else just below the lowest that waits, if
- * the one that stood on the floor has gone. */
+ * the one at the floor no longer waits. */
 static void floor_move(struct consumer *c, uint64_t dseq)
 {
     const struct pend *first = pending_first(&c->wait);
@@ -147,7 +147,7 @@ void ack_lost(struct consumer *c, struct pend *e)
     ack_settled(c, e);
 }
 
-static void forget(struct consumer *c, struct pend *e)
+static void remove_pending(struct consumer *c, struct pend *e)
 {
     state_touch(c, e->sseq);
     pending_remove(&c->wait, e);
@@ -163,7 +163,7 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
         if (e->sseq > last)
             break;
         if (e->sseq >= first)
-            forget(c, e);
+            remove_pending(c, e);
     }
 }
 
@@ -189,7 +189,7 @@ void ack_forget_given_one(struct consumer *c, uint64_t sseq)
     struct pend *e = pending_given(&c->wait, sseq);
 
     if (e != NULL)
-        forget(c, e);
+        remove_pending(c, e);
 }
 
 void ack_gone(struct consumer *c, uint64_t sseq)
@@ -208,13 +208,13 @@ void ack_gone(struct consumer *c, uint64_t sseq)
 
 /* --- kinds of acks ------------------------------------------------------------------------- */
 
-/* What the subject of an ack tells. */
+/* The numbers in the subject of an ack. */
 struct told {
     uint64_t deliveries, sseq, dseq;
 };
 
-/* Of a message that came more than once, the metric names the delivery that is answered. */
-static void sample(struct consumer *c, const struct pend *e, const struct told *t)
+/* For a redelivered message the metric names the delivery that was acknowledged. */
+static void sample_ack(struct consumer *c, const struct pend *e, const struct told *t)
 {
     struct consumer_event ev = {.kind = CONSUMER_ACKED,
                                 .consumer = c,
@@ -229,11 +229,10 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
     c->set->host->event(c->set->host->arg, &ev);
 }
 
-/* --- everything up to a message: ack_policy all ------------------------------------------------
- */
+/* --- everything up to a message: ack_policy all ------------------------------------------- */
 
-/* Those that wait, then those that were given up and are acked all the same.  True: *seq is the
- * next one; it needs its ack no more when this returns. */
+/* Pending messages first, then given-up ones, which the ack covers too.  True: *seq is the next
+ * one; its entry is removed unless *kept (the stream could not remove the message). */
 static bool upto_next(struct consumer *c, uint64_t *seq, bool *kept)
 {
     struct pend *e = pending_first(&c->wait);
@@ -270,7 +269,7 @@ static void upto_floor(struct consumer *c)
     if ((dseq > c->delivered.dseq && sseq <= c->delivered.sseq) ||
         (last == 0 && e != NULL && e->dseq <= dseq))
         dseq = last;
-    /* Without a number (flow control takes any) nobody knows where the floor would be. */
+    /* Without a number (flow control accepts any subject) the floor is unknown. */
     if (sseq != UINT64_MAX && dseq > c->floor.dseq && dseq <= c->delivered.dseq) {
         c->floor.dseq = dseq;
         c->floor.sseq = sseq;
@@ -304,8 +303,8 @@ static enum upto_result upto_slice(struct consumer *c, size_t max)
     return UPTO_MORE;
 }
 
-/* False: not all of it, and the ack is not confirmed.  Very many go on in later turns, and the
- * confirmation waits for them (ack_confirm()). */
+/* False: only a part was acknowledged, and the ack is not confirmed.  Very many messages are
+ * acknowledged in later turns, and the confirmation waits for them (ack_confirm()). */
 static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
     if (sseq > c->upto.sseq) {
@@ -372,8 +371,8 @@ void ack_upto_stop(struct consumer *c)
     confirm_all(c, false);
 }
 
-/* False: the message has to go, which was not possible; its ack did not count and is not confirmed,
- * so it comes again. */
+/* False: the message must be removed and that failed.  Its ack does not count and is not confirmed,
+ * so it is delivered again. */
 static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
@@ -390,14 +389,15 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
     ack_forget_given_one(c, t->sseq);
     if (e != NULL) {
         if (sampled)
-            sample(c, e, t);
+            sample_ack(c, e, t);
         ack_settled(c, e);
     }
     return true;
 }
 
-/* An ack, and an event whether there was anything left to end or not. */
-static bool term(struct consumer *c, const struct told *t, bool known, struct mf_slice reason)
+/* Acknowledges the message, and sends the event even if it was not pending. */
+static bool terminate_message(struct consumer *c, const struct told *t, bool known,
+                              struct mf_slice reason)
 {
     if (known && !ack_one(c, t, false))
         return false;
@@ -405,9 +405,9 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
     return true;
 }
 
-/* Given up: it was delivered as often as it may be.  It stays in the stream, for whoever deals with
- * such: also in one of interest, when all others have acked it. */
-static void exhausted(struct consumer *c, struct pend *e)
+/* The message reached max_deliver.  It stays in the stream for other readers, also in a stream with
+ * interest retention where all other consumers acknowledged it. */
+static void give_up_message(struct consumer *c, struct pend *e)
 {
     consumer_send_event(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
     state_touch(c, e->sseq);
@@ -426,7 +426,7 @@ bool ack_given_up(struct consumer *c, struct pend *e)
 {
     if (may_again(c, e))
         return false;
-    exhausted(c, e);
+    give_up_message(c, e);
     return true;
 }
 
@@ -461,7 +461,7 @@ static bool nak_delay(struct mf_slice text, int64_t *delay)
     return rc == 0;
 }
 
-static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
+static void handle_nak(struct consumer *c, const struct told *t, struct mf_slice arg)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
     int64_t delay;
@@ -503,7 +503,7 @@ void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq)
 
 /* --- in ------------------------------------------------------------------------------------ */
 
-static bool starts(struct mf_slice body, const char *word, struct mf_slice *rest)
+static bool split_word(struct mf_slice body, const char *word, struct mf_slice *rest)
 {
     size_t n = strlen(word);
 
@@ -513,24 +513,25 @@ static bool starts(struct mf_slice body, const char *word, struct mf_slice *rest
     return true;
 }
 
-/* As nats-server reads it: what is no number is beyond all numbers. */
-static uint64_t number(struct mf_slice token)
+/* As in nats-server, a token that is no number counts as the largest number. */
+static uint64_t read_number(struct mf_slice token)
 {
     uint64_t n;
 
     return mf_parse_u64(token, &n) == 0 ? n : UINT64_MAX;
 }
 
-/* Something that was never delivered cannot be acknowledged. */
-static bool delivered(const struct consumer *c, const struct told *t)
+/* A message that was never delivered cannot be acknowledged. */
+static bool was_delivered(const struct consumer *c, const struct told *t)
 {
     return t->sseq <= c->delivered.sseq || c->cfg.flow_control;
 }
 
-/* The words; whether the answer is due (an ack of something that was never delivered has none). */
-static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
+/* Executes the ack's verb.  True: a confirmation is due; the ack of a message that was never
+ * delivered gets none. */
+static bool handle_ack(struct consumer *c, const struct told *t, struct mf_slice body)
 {
-    bool known = delivered(c, t);
+    bool known = was_delivered(c, t);
     bool zero = stream_config(c->set->stream)->retention == RETENTION_LIMITS &&
                 c->cfg.ack_policy == ACK_EXPLICIT; /* as in nats-server: sequence 0 is answered */
     struct mf_slice rest = MF_SLICE_NONE;
@@ -538,11 +539,11 @@ static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
     if (body.len == 0 || mf_eq_str(body, "+ACK") || mf_eq_str(body, "+OK")) {
         return known && ack_one(c, t, true) && (t->sseq != 0 || zero);
     }
-    if (starts(body, "+TERM", &rest)) {
-        return term(c, t, known, mf_trim(rest)) && known && (t->sseq != 0 || zero);
+    if (split_word(body, "+TERM", &rest)) {
+        return terminate_message(c, t, known, mf_trim(rest)) && known && (t->sseq != 0 || zero);
     }
-    if (starts(body, "-NAK", &rest))
-        nak(c, t, rest);
+    if (split_word(body, "-NAK", &rest))
+        handle_nak(c, t, rest);
     else if (mf_eq_str(body, "+WPI"))
         in_progress(c, t->sseq);
     return t->sseq != 0;
@@ -557,23 +558,23 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
     if (c->cfg.ack_policy == ACK_NONE)
         return false;
     if (c->held || subject_tokens(tokens) < 5)
-        return true; /* a stranger's; nobody is hurt */
-    struct told t = {number(subject_token(tokens, 0)), number(subject_token(tokens, 1)),
-                     number(subject_token(tokens, 2))};
+        return true; /* ignored: being restored, or no ack of ours */
+    struct told t = {read_number(subject_token(tokens, 0)), read_number(subject_token(tokens, 1)),
+                     read_number(subject_token(tokens, 2))};
     consumer_alive(c);
-    if (starts(body, "+NXT", &rest)) {
-        if (delivered(c, &t))
+    if (split_word(body, "+NXT", &rest)) {
+        if (was_delivered(c, &t))
             (void)ack_one(c, &t, true);
         if (reply.len > 0)
             consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
-    } else if (heed(c, &t, body) && reply.len > 0) {
+    } else if (handle_ack(c, &t, body) && reply.len > 0) {
         ack_confirm(c, reply);
     }
     pump_soon(c);
     return true;
 }
 
-/* --- nobody said anything ------------------------------------------------------------------ */
+/* --- timeouts ------------------------------------------------------------------------------ */
 
 void ack_timeouts(struct consumer *c)
 {

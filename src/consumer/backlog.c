@@ -1,6 +1,6 @@
 /* backlog.c: the messages a consumer has not looked at yet, in order: one cursor for each filter,
  * merged; with many filters one cursor over all messages, each matched against the filters.  A
- * consumer that has looked at everything has no cursor; what comes later reaches it directly
+ * consumer that has looked at everything has no cursor; later messages are delivered to it directly
  * (pump_direct). */
 #include "consumer/consumer_impl.h"
 
@@ -75,9 +75,9 @@ static void head_next(struct consumer *c, struct head *h, bool *more, uint64_t *
     *steps += stream_cursor_steps(h->cursor) - before;
 }
 
-/* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that went
- * while it stood there was taken off the count then, or was never on it. */
-static struct head *lowest(struct backlog *w, bool *more, uint64_t *steps)
+/* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that was
+ * removed meanwhile was subtracted from the count then, or was never counted. */
+static struct head *find_lowest(struct backlog *w, bool *more, uint64_t *steps)
 {
     struct head *best = NULL;
 
@@ -95,8 +95,8 @@ static struct head *lowest(struct backlog *w, bool *more, uint64_t *steps)
     return *more ? NULL : best; /* a lower one may still come from there */
 }
 
-/* Other filters may match it, too: it comes once. */
-static uint64_t consume(struct backlog *w, struct head *h, bool *dead)
+/* Other filters may match the message, too: it is delivered once. */
+static uint64_t consume_head(struct backlog *w, struct head *h, bool *dead)
 {
     w->taken = h->seq;
     w->last = (size_t)(h - w->at);
@@ -109,9 +109,9 @@ static uint64_t consume(struct backlog *w, struct head *h, bool *dead)
 
 uint64_t backlog_step(struct backlog *w, bool *more, bool *dead, uint64_t *steps)
 {
-    struct head *h = lowest(w, more, steps);
+    struct head *h = find_lowest(w, more, steps);
 
-    return h == NULL ? 0 : consume(w, h, dead);
+    return h == NULL ? 0 : consume_head(w, h, dead);
 }
 
 /* --- last per subject ------------------------------------------------------------------------- */
@@ -230,13 +230,13 @@ bool backlog_lists(const struct consumer *c, uint64_t seq)
 
 /* --- next ---------------------------------------------------------------------------------- */
 
-/* At the end of what there is: 0. */
-static uint64_t ended(struct consumer *c, bool anything)
+/* The backlog is exhausted; returns 0. */
+static uint64_t end_backlog(struct consumer *c, bool anything)
 {
-    if (c->todo.pending > 0 && !count_runs(c)) /* none is left: what is counted is not there */
+    if (c->todo.pending > 0 && !count_runs(c)) /* no message is left, so the count is wrong */
         consumer_recount(c);
     if (!anything && c->todo.pending == 0)
-        backlog_drop(c); /* at the end: news come directly */
+        backlog_drop(c); /* new messages are delivered directly */
     return 0;
 }
 
@@ -257,7 +257,7 @@ uint64_t backlog_next(struct consumer *c, bool *dead)
             return 0;
         }
     }
-    struct head *h = lowest(c->todo.backlog, &more, &steps);
+    struct head *h = find_lowest(c->todo.backlog, &more, &steps);
     c->set->spent += steps / PUMP_STEPS;
     c->read.again = c->read.again || more;
     if (more)
@@ -268,8 +268,8 @@ uint64_t backlog_next(struct consumer *c, bool *dead)
         return backlog_next(c, dead);
     }
     if (h == NULL || (!c->list.active && h->seq > c->set->told))
-        return ended(c, h != NULL);
-    seq = consume(c->todo.backlog, h, dead);
+        return end_backlog(c, h != NULL);
+    seq = consume_head(c->todo.backlog, h, dead);
     *(c->list.active ? &c->list.at : &c->todo.next) = seq + 1;
     if (c->list.active && backlog_is_closed(c, seq))
         *dead = true; /* and it is not counted */
@@ -288,7 +288,7 @@ uint64_t backlog_last(const struct consumer *c)
 
 void backlog_return(struct consumer *c, uint64_t seq)
 {
-    c->todo.pending += stream_present(c->set->stream, seq); /* it may have gone while it was read */
+    c->todo.pending += stream_present(c->set->stream, seq); /* it may be removed since */
     *(c->list.active ? &c->list.at : &c->todo.next) = seq;
     if (c->todo.backlog == NULL)
         return;
@@ -297,7 +297,7 @@ void backlog_return(struct consumer *c, uint64_t seq)
         backlog_drop(c);
         return;
     }
-    h->seq = seq; /* cursors are dear: it stands there again */
+    h->seq = seq; /* a new cursor would cost more */
     h->dead = false;
 }
 
@@ -315,7 +315,7 @@ static bool same_filters(const struct consumer_config *a, const struct consumer_
     return true;
 }
 
-/* What is being read is looked at again. */
+/* A message that is being read is matched again with the new filters. */
 bool backlog_refilter(struct consumer *c, const struct consumer_config *old)
 {
     if (same_filters(&c->cfg, old))

@@ -43,6 +43,6 @@ void consumer_recount(struct consumer *c); /* pending, from the stream; perhaps 
 bool count_runs(const struct consumer *c);
 void count_stop(struct consumer *c);               /* operations that wait for the count fail */
 void count_gone(struct consumer *c, uint64_t seq); /* a message it wants ended */
-void count_again(struct consumer *c);              /* memory was short: goes on */
+void count_again(struct consumer *c);              /* memory was short: continues */
 
 #endif

@@ -1,9 +1,9 @@
-/* backup.c: a consumer's state out for a backup, and a consumer in from one.
+/* backup.c: writes a consumer's state to a backup and restores a consumer from one.
  *
- * Happy path: consumer_restore() makes it as it was and writes all of it; it stays held: nothing
- * goes out and no ack is taken until consumers_begin(), when its stream is whole and has the
- * retention it is to have.
- * Failure: nothing of it remains, op tells why. */
+ * Happy path: consumer_restore() makes the consumer with its old state and writes that state.  The
+ * consumer is held: it delivers nothing and accepts no ack until consumers_begin(), when its stream
+ * is complete and has its final retention.
+ * Failure: the consumer is removed, op has the error. */
 #include "consumer/consumer_impl.h"
 
 void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_saved *out,
@@ -45,7 +45,7 @@ struct consumer *consumers_after(struct consumers *g, struct mf_slice name)
 
 /* --- in ------------------------------------------------------------------------------------- */
 
-/* Messages that went meanwhile need no ack any more. */
+/* Messages removed meanwhile need no ack. */
 static int add_pending(struct consumer *c, const struct consumer_saved *st)
 {
     for (size_t i = 0; i < st->n; i++) {
@@ -129,7 +129,7 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
     c->stored = !c->cfg.mem_storage;
     rc = set_state(c, st);
     if (rc == 0 && !c->cfg.direct && !c->cfg.sourcing)
-        rc = filters_claim(&c->filters, c); /* the stream takes its retention at the end */
+        rc = filters_claim(&c->filters, c); /* the stream gets its retention at the end */
     if (rc != 0) {
         consumer_free(c);
         consumers_unwatch(g);

@@ -19,14 +19,14 @@ void consumer_config_fini(struct consumer_config *c)
 /* Copies.  First all is counted, then all is put into one block of that size: arrays in front,
  * because they must be aligned, strings behind. */
 
-static bool empty(const char *s)
+static bool is_empty(const char *s)
 {
     return s == NULL || *s == '\0';
 }
 
 static size_t str_size(const char *s)
 {
-    return empty(s) ? 0 : strlen(s) + 1;
+    return is_empty(s) ? 0 : strlen(s) + 1;
 }
 
 static size_t strs_size(const struct json_strs *s)
@@ -63,7 +63,7 @@ static size_t texts_size(const struct consumer_config *c)
 }
 
 struct packer {
-    char *array, *text; /* where the next one goes */
+    char *array, *text; /* the place of the next one */
 };
 
 static char *put_text(struct packer *p, const char *s)
@@ -77,7 +77,7 @@ static char *put_text(struct packer *p, const char *s)
 
 static char *put_str(struct packer *p, const char *s)
 {
-    return empty(s) ? NULL : put_text(p, s);
+    return is_empty(s) ? NULL : put_text(p, s);
 }
 
 static void *put_array(struct packer *p, const void *from, size_t n, size_t size)
@@ -140,7 +140,7 @@ int consumer_config_copy(struct consumer_config *to, const struct consumer_confi
 
 /* Comparing. */
 
-static bool same(const char *a, const char *b)
+static bool text_equal(const char *a, const char *b)
 {
     return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
 }
@@ -150,7 +150,7 @@ static bool strs_equal(const struct json_strs *a, const struct json_strs *b)
     if (a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++)
-        if (!same(a->at[i], b->at[i]))
+        if (!text_equal(a->at[i], b->at[i]))
             return false;
     return true;
 }
@@ -162,10 +162,12 @@ static bool durations_equal(const struct json_durations *a, const struct json_du
 
 static bool texts_equal(const struct consumer_config *a, const struct consumer_config *b)
 {
-    return same(a->durable_name, b->durable_name) && same(a->name, b->name) &&
-           same(a->description, b->description) && same(a->filter_subject, b->filter_subject) &&
-           same(a->sample_freq, b->sample_freq) && same(a->deliver_subject, b->deliver_subject) &&
-           same(a->deliver_group, b->deliver_group) &&
+    return text_equal(a->durable_name, b->durable_name) && text_equal(a->name, b->name) &&
+           text_equal(a->description, b->description) &&
+           text_equal(a->filter_subject, b->filter_subject) &&
+           text_equal(a->sample_freq, b->sample_freq) &&
+           text_equal(a->deliver_subject, b->deliver_subject) &&
+           text_equal(a->deliver_group, b->deliver_group) &&
            strs_equal(&a->filter_subjects, &b->filter_subjects) &&
            strs_equal(&a->priority_groups, &b->priority_groups);
 }
@@ -249,15 +251,15 @@ int consumer_config_set_pause(struct consumer_config *c, int64_t until_ns)
     return rc;
 }
 
-/* As in nats-server: whether it is an ephemeral is told by what it was; and what was not asked to
- * change stays as it is. */
+/* As in nats-server, the old configuration decides whether the consumer is ephemeral, and an
+ * unchanged threshold stays. */
 void consumer_config_settle(struct consumer_config *c, const struct consumer_config *now)
 {
     const struct consumer_config *is = now == NULL ? c : now;
 
     if (now != NULL && now->inactive_threshold_ns == c->inactive_threshold_ns)
         return;
-    if (empty(is->durable_name) && c->inactive_threshold_ns <= 0)
+    if (is_empty(is->durable_name) && c->inactive_threshold_ns <= 0)
         c->inactive_threshold_ns = EPHEMERAL_NS;
 }
 
@@ -278,7 +280,7 @@ bool consumer_group_valid(const char *name)
 
 size_t consumer_filters(const struct consumer_config *c, char *const **at)
 {
-    bool one = !empty(c->filter_subject);
+    bool one = !is_empty(c->filter_subject);
 
     *at = one ? &c->filter_subject : c->filter_subjects.at;
     return one ? 1 : c->filter_subjects.n;

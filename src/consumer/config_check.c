@@ -20,7 +20,7 @@
 #define FLOW_HEARTBEAT_NS       CLOCK_S
 #define SHORTEST_HEARTBEAT_NS   (100 * CLOCK_MS)
 
-static bool empty(const char *s)
+static bool is_empty(const char *s)
 {
     return s == NULL || *s == '\0';
 }
@@ -42,7 +42,7 @@ static int pedantic_refusal(struct js_error *e, const char *text)
 }
 
 /* Below 0 means 0, and pedantic callers must say so. */
-static int clamp(int64_t *value, const char *text, bool pedantic, struct js_error *e)
+static int raise_to_zero(int64_t *value, const char *text, bool pedantic, struct js_error *e)
 {
     if (*value < 0) {
         if (pedantic)
@@ -60,22 +60,24 @@ static int clamp_numbers(struct consumer_config *c, bool pedantic, struct js_err
         return pedantic_refusal(e, "max_deliver must be set to -1");
     if (c->max_deliver == 0 || c->max_deliver < -1)
         c->max_deliver = -1;
-    if ((rc = clamp(&c->max_waiting, "max_waiting must not be negative", pedantic, e)) != 0)
+    if ((rc = raise_to_zero(&c->max_waiting, "max_waiting must not be negative", pedantic, e)) != 0)
         return rc;
     if (c->max_ack_pending < -1) {
         if (pedantic)
             return pedantic_refusal(e, "max_ack_pending must be set to -1");
         c->max_ack_pending = -1;
     }
-    if ((rc = clamp(&c->max_batch, "max_batch must not be negative", pedantic, e)) != 0 ||
-        (rc = clamp(&c->max_expires_ns, "max_expires must not be negative", pedantic, e)) != 0 ||
-        (rc = clamp(&c->max_bytes, "max_bytes must not be negative", pedantic, e)) != 0 ||
-        (rc = clamp(&c->idle_heartbeat_ns, "idle_heartbeat must not be negative", pedantic, e)) !=
+    if ((rc = raise_to_zero(&c->max_batch, "max_batch must not be negative", pedantic, e)) != 0 ||
+        (rc = raise_to_zero(&c->max_expires_ns, "max_expires must not be negative", pedantic, e)) !=
             0 ||
-        (rc = clamp(&c->inactive_threshold_ns, "inactive_threshold must not be negative", pedantic,
-                    e)) != 0)
+        (rc = raise_to_zero(&c->max_bytes, "max_bytes must not be negative", pedantic, e)) != 0 ||
+        (rc = raise_to_zero(&c->idle_heartbeat_ns, "idle_heartbeat must not be negative", pedantic,
+                            e)) != 0 ||
+        (rc = raise_to_zero(&c->inactive_threshold_ns, "inactive_threshold must not be negative",
+                            pedantic, e)) != 0)
         return rc;
-    return clamp(&c->priority_timeout_ns, "priority_timeout must not be negative", pedantic, e);
+    return raise_to_zero(&c->priority_timeout_ns, "priority_timeout must not be negative", pedantic,
+                         e);
 }
 
 static int default_acks(struct consumer_config *c, const struct consumer_config_world *w,
@@ -115,7 +117,7 @@ static int default_acks(struct consumer_config *c, const struct consumer_config_
 static int fill_defaults(struct consumer_config *c, const struct consumer_config_world *w,
                          struct js_error *e)
 {
-    bool pull = empty(c->deliver_subject);
+    bool pull = is_empty(c->deliver_subject);
     int rc = clamp_numbers(c, w->pedantic, e);
 
     if (rc != 0)
@@ -144,10 +146,10 @@ static int fill_defaults(struct consumer_config *c, const struct consumer_config
 static int check_names(const struct consumer_config *c, const struct stream_config *s,
                        struct js_error *e)
 {
-    if (!empty(c->name) && !consumer_name_valid(c->name))
+    if (!is_empty(c->name) && !consumer_name_valid(c->name))
         return js_error_set(e, JS_STREAM_INVALID_CONFIG,
                             "consumer name can not contain '.', '*', '>', '\\', '/'");
-    if (!empty(c->durable_name) && !consumer_name_valid(c->durable_name))
+    if (!is_empty(c->durable_name) && !consumer_name_valid(c->durable_name))
         return js_error_set(e, JS_STREAM_INVALID_CONFIG,
                             "consumer durable name can not contain '.', '*', '>', '\\', '/'");
     if (c->replicas > 0 && c->replicas > s->replicas)
@@ -163,7 +165,7 @@ static int check_flow_acks(const struct consumer_config *c, struct js_error *e)
 {
     if (c->ack_policy != ACK_FLOW_CONTROL)
         return 0;
-    if (empty(c->deliver_subject))
+    if (is_empty(c->deliver_subject))
         return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_PUSH);
     if (!c->flow_control)
         return js_error_set(e, JS_CONSUMER_ACK_FC_REQUIRES_FC);
@@ -190,7 +192,7 @@ static int check_acks(const struct consumer_config *c, struct js_error *e)
         return MF_DENIED;
     if (c->max_deliver != -1 && c->backoff.n > (uint64_t)c->max_deliver)
         return js_error_set(e, JS_CONSUMER_MAX_DELIVER_BACKOFF);
-    if (!empty(c->description) && strlen(c->description) > DESCRIPTION_MAX_LEN)
+    if (!is_empty(c->description) && strlen(c->description) > DESCRIPTION_MAX_LEN)
         return refuse_number(e, JS_CONSUMER_DESCRIPTION_TOO_LONG, DESCRIPTION_MAX_LEN);
     return 0;
 }
@@ -247,9 +249,9 @@ static int check_limits(const struct consumer_config *c, const struct consumer_c
     if (lim->inactive_threshold_ns > 0 && c->inactive_threshold_ns > lim->inactive_threshold_ns)
         return js_error_set(e, JS_CONSUMER_INACTIVE_THRESHOLD_EXCESS,
                             clock_duration(text, lim->inactive_threshold_ns));
-    if (c->direct && empty(c->deliver_subject))
+    if (c->direct && is_empty(c->deliver_subject))
         return js_error_set(e, JS_CONSUMER_DIRECT_REQUIRES_PUSH);
-    if (c->direct && !empty(c->durable_name))
+    if (c->direct && !is_empty(c->durable_name))
         return js_error_set(e, JS_CONSUMER_DIRECT_REQUIRES_EPHEMERAL);
     return 0;
 }
@@ -284,7 +286,7 @@ static int check_overlap(const struct json_strs *list, struct js_error *e)
                                   "filters have too many wildcards to be compared");
 }
 
-/* What filters cost is known before they are compared. */
+/* Limits the size of the filters, and with it the cost of comparing them. */
 static int check_filter_sizes(const struct consumer_config *c, struct js_error *e)
 {
     char *const *at;
@@ -312,12 +314,12 @@ static int check_filters(const struct consumer_config *c, struct js_error *e)
 {
     int rc;
 
-    if (!empty(c->filter_subject) && c->filter_subjects.n > 0)
+    if (!is_empty(c->filter_subject) && c->filter_subjects.n > 0)
         return js_error_set(e, JS_CONSUMER_DUPLICATE_FILTER_SUBJECTS);
-    if (!empty(c->filter_subject) && !subject_valid(mf_str(c->filter_subject)))
+    if (!is_empty(c->filter_subject) && !subject_valid(mf_str(c->filter_subject)))
         return bad_subject(e);
     for (size_t i = 0; i < c->filter_subjects.n; i++)
-        if (empty(c->filter_subjects.at[i]))
+        if (is_empty(c->filter_subjects.at[i]))
             return js_error_set(e, JS_CONSUMER_EMPTY_FILTER);
     rc = check_filter_sizes(c, e);
     return rc != 0 || c->filter_subjects.n == 0 ? rc : check_overlap(&c->filter_subjects, e);
@@ -365,7 +367,7 @@ static int check_start(const struct consumer_config *c, struct js_error *e)
         return also_set(e, word, "sequence");
     if (c->has_start_time)
         return also_set(e, word, "time");
-    if (c->deliver_policy == DELIVER_LAST_PER_SUBJECT && empty(c->filter_subject) &&
+    if (c->deliver_policy == DELIVER_LAST_PER_SUBJECT && is_empty(c->filter_subject) &&
         c->filter_subjects.n == 0)
         return not_set(e, word, "filter subject");
     return 0;
@@ -435,12 +437,12 @@ static int check_groups(const struct consumer_config *c, struct js_error *e)
             return js_error_set(e, JS_CONSUMER_PINNED_TTL_WITHOUT_PRIORITY_POLICY_NONE);
         return 0;
     }
-    if (!empty(c->deliver_subject))
+    if (!is_empty(c->deliver_subject))
         return js_error_set(e, JS_CONSUMER_PUSH_WITH_PRIORITY_GROUP);
     if (c->priority_groups.n == 0)
         return js_error_set(e, JS_CONSUMER_PRIORITY_POLICY_WITHOUT_GROUP);
     for (size_t i = 0; i < c->priority_groups.n; i++) {
-        if (empty(c->priority_groups.at[i]))
+        if (is_empty(c->priority_groups.at[i]))
             return js_error_set(e, JS_CONSUMER_EMPTY_GROUP_NAME);
         if (!consumer_group_valid(c->priority_groups.at[i]))
             return js_error_set(e, JS_CONSUMER_INVALID_GROUP_NAME);
@@ -467,7 +469,7 @@ static int check_rest(const struct consumer_config *c, struct js_error *e)
         return rc;
     if (c->flow_control && c->idle_heartbeat_ns == 0)
         return js_error_set(e, JS_CONSUMER_WITH_FLOW_CONTROL_NEEDS_HEARTBEATS);
-    if (!empty(c->durable_name) && !empty(c->name) && strcmp(c->durable_name, c->name) != 0)
+    if (!is_empty(c->durable_name) && !is_empty(c->name) && strcmp(c->durable_name, c->name) != 0)
         return js_error_set(e, JS_CONSUMER_CREATE_DURABLE_AND_NAME_MISMATCH);
     if (stream_metadata_size(&c->metadata) > STREAM_METADATA_MAX)
         return js_error_set(e, JS_CONSUMER_METADATA_LENGTH, "128KB");
@@ -487,7 +489,7 @@ int consumer_config_check(struct consumer_config *c, const struct consumer_confi
     if ((rc = fill_defaults(c, w, e)) != 0 || (rc = check_names(c, w->stream, e)) != 0 ||
         (rc = check_acks(c, e)) != 0)
         return rc;
-    rc = empty(c->deliver_subject) ? check_pull(c, w, e) : check_push(c, w->stream, e);
+    rc = is_empty(c->deliver_subject) ? check_pull(c, w, e) : check_push(c, w->stream, e);
     if (rc != 0 || (rc = check_limits(c, w, e)) != 0 || (rc = check_filters(c, e)) != 0 ||
         (rc = check_start(c, e)) != 0)
         return rc;

@@ -4,14 +4,13 @@
 #include "subject/pattern_set.h"
 
 #define NAME_MAX_LEN 255
-/* Of a stream, when nobody says how many it may have. */
 
-static bool empty(const char *s)
+static bool is_empty(const char *s)
 {
     return s == NULL || *s == '\0';
 }
 
-static bool same(const char *a, const char *b)
+static bool text_equal(const char *a, const char *b)
 {
     return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
 }
@@ -24,8 +23,9 @@ static bool same_start_time(const struct consumer_config *a, const struct consum
            (!a->has_start_time || a->opt_start_time_ns == b->opt_start_time_ns);
 }
 
-/* What is decided for good, in nats-server's order; NULL: nothing of it changes. */
-static const char *changed(const struct consumer_config *now, const struct consumer_config *next)
+/* Finds a change of a fixed member, in nats-server's order; NULL: none. */
+static const char *find_fixed_change(const struct consumer_config *now,
+                                     const struct consumer_config *next)
 {
     const struct {
         bool differs;
@@ -41,9 +41,9 @@ static const char *changed(const struct consumer_config *now, const struct consu
         {now->replay_policy != next->replay_policy, "replay policy can not be updated"},
         {now->idle_heartbeat_ns != next->idle_heartbeat_ns, "heart beats can not be updated"},
         {now->flow_control != next->flow_control, "flow control can not be updated"},
-        {empty(now->deliver_subject) && !empty(next->deliver_subject),
+        {is_empty(now->deliver_subject) && !is_empty(next->deliver_subject),
          "can not update pull consumer to push based"},
-        {!empty(now->deliver_subject) && empty(next->deliver_subject),
+        {!is_empty(now->deliver_subject) && is_empty(next->deliver_subject),
          "can not update push consumer to pull based"},
     };
 
@@ -56,11 +56,11 @@ static const char *changed(const struct consumer_config *now, const struct consu
 int consumer_config_check_update(const struct consumer_config *now,
                                  const struct consumer_config *next, bool bound, struct js_error *e)
 {
-    const char *text = changed(now, next);
+    const char *text = find_fixed_change(now, next);
 
     if (text != NULL)
         return js_error_set(e, JS_CONSUMER_CREATE, text);
-    if (bound && !same(now->deliver_subject, next->deliver_subject))
+    if (bound && !text_equal(now->deliver_subject, next->deliver_subject))
         return js_error_set(e, JS_CONSUMER_NAME_EXIST);
     if (now->max_waiting != next->max_waiting)
         return js_error_set(e, JS_CONSUMER_CREATE, "max waiting can not be updated");
@@ -123,7 +123,7 @@ static uint64_t max_consumers(const struct consumer_config_world *w)
 int consumer_config_admit(const struct consumer_config *c, bool exists,
                           const struct consumer_config_world *w, struct js_error *e)
 {
-    const char *name = empty(c->durable_name) ? c->name : c->durable_name;
+    const char *name = is_empty(c->durable_name) ? c->name : c->durable_name;
     int rc;
 
     if (exists)

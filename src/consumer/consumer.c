@@ -1,8 +1,8 @@
 /* consumer.c: one consumer, from its making to its end.
  *
- * End: what it holds in the stream's lists goes at once (consumer_unlink); its memory at the end of
- * the turn, or when the worker that reads for it is done, because the one who ends it may have been
- * called from inside its own delivery. */
+ * End: consumer_unlink() removes it from the stream's lists at once.  Its memory is freed at the
+ * end of the turn, or when the worker that reads for it is done, because the caller may run inside
+ * a delivery of this consumer. */
 #include "consumer/consumer_impl.h"
 #include "consumer/pull_groups_impl.h"
 
@@ -20,7 +20,7 @@ unsigned consumer_sample(const struct consumer_config *cfg)
     return n > 100 ? 100 : (unsigned)n;
 }
 
-/* What deliveries need to know of it, without a look at texts. */
+/* Members that each delivery reads, so that it compares no texts. */
 static void note_config(struct consumer *c)
 {
     const char *show = consumer_config_show(&c->cfg);
@@ -98,15 +98,15 @@ static void unlink_all(struct consumer *c)
     while ((n = mf_list_pop(&c->pulls.list)) != NULL)
         free(mf_container(n, struct request, link));
     c->pulls.count = 0;
-    while ((n = mf_list_pop(&c->ops)) != NULL) /* who waits is told then */
+    while ((n = mf_list_pop(&c->ops)) != NULL) /* their callers see the deletion */
         mf_container(n, struct consumer_op, link)->consumer = NULL;
 }
 
-static void bury(struct loop_defer *d)
+static void free_deferred(struct loop_defer *d)
 {
     struct consumer *c = mf_container(d, struct consumer, bury);
 
-    if (!c->read.busy) /* else the one who reads does it */
+    if (!c->read.busy) /* else the reader frees it */
         consumer_free_now(c);
 }
 
@@ -123,7 +123,7 @@ void consumer_free_now(struct consumer *c)
 void consumer_free(struct consumer *c)
 {
     unlink_all(c);
-    c->bury.fn = bury;
+    c->bury.fn = free_deferred;
     loop_defer(c->set->host->loop, &c->bury);
 }
 
@@ -184,7 +184,7 @@ static uint64_t wanted_at_time(struct consumer *c, uint64_t last)
     return best > from && best < last ? best : from;
 }
 
-/* Is there any subject that it wants?  When that takes many steps to tell: perhaps. */
+/* Does any subject match its filters?  True also if the answer needs too many steps. */
 static bool wants_any(struct consumer *c)
 {
     const struct filters *f = &c->filters;
@@ -318,7 +318,7 @@ bool consumer_inactive(struct consumer *c)
     if (in_use(c))
         c->timers.active_ns = now;
     c->timers.idle_at_ns = consumers_delay(c->set, threshold - (now - c->timers.active_ns));
-    /* Whoever pulled messages may still be at work on them, until the last ack is due. */
+    /* Clients may still work on pulled messages until the last ack is due. */
     if (c->push == NULL && c->wait.count > 0 && c->timers.idle_at_ns <= now) {
         int64_t last = pending_latest(&c->wait);
         c->timers.idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
@@ -388,7 +388,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
 {
     struct consumer *c;
 
-    consumers_watch(g); /* first: what is news and what is not is decided here */
+    consumers_watch(g); /* first: messages stored from here on are notified */
     int rc = consumers_reserve(g);
     if (rc == 0)
         rc = consumer_new(&c, g, cfg, name, consumers_now(g));
@@ -414,7 +414,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
         consumer_settled(c, op);
 }
 
-/* All of it or nothing: what can fail comes first. */
+/* All or nothing: steps that can fail are first. */
 void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op)
 {
     struct consumer_config copy, old = c->cfg;
@@ -468,7 +468,7 @@ void consumer_vanish(struct consumer *c, const char *status)
     consumers_unwatch(g);
 }
 
-static void deleted(struct store_wait *w, int status)
+static void finish_delete(struct store_wait *w, int status)
 {
     struct consumer_op *op = mf_container(w, struct consumer_op, wait);
 
@@ -478,9 +478,9 @@ static void deleted(struct store_wait *w, int status)
         op->done(op, NULL, NULL);
 }
 
-/* What nobody needs any more goes in the same turn, behind the record of the deletion (all of it
- * with the last consumer, else the first slice), and the answer waits for both: a consumer that is
- * made next does not begin at what goes. */
+/* Messages that no consumer needs any more are removed in the same turn, after the record of the
+ * deletion: all of them with the last consumer, else the first slice.  The answer waits for both,
+ * so the next new consumer does not start at a removed message. */
 void consumer_delete(struct consumer *c, struct consumer_op *op)
 {
     struct consumers *g = c->set;
@@ -493,9 +493,9 @@ void consumer_delete(struct consumer *c, struct consumer_op *op)
         retention_deleted(g);
     if (op == NULL)
         return;
-    op->wait.done = deleted;
+    op->wait.done = finish_delete;
     if (rc != 0 || !writes || (rc = stream_barrier(g->stream, &op->wait)) != 0)
-        deleted(&op->wait, rc);
+        finish_delete(&op->wait, rc);
 }
 
 /* --- started again ------------------------------------------------------------------------- */

@@ -108,7 +108,7 @@ bool consumer_counted(const struct consumer *c); /* the numbers are exact */
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                      struct consumer_op *op);
 void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op);
-void consumer_delete(struct consumer *c, struct consumer_op *op); /* c is gone when this returns */
+void consumer_delete(struct consumer *c, struct consumer_op *op); /* c is invalid after this */
 /* 0: resume. */
 void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op);
 /* seq 0: from the ack floor.  MF_DENIED: *e. */

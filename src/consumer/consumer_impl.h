@@ -20,11 +20,11 @@
  * of (stored) and not of their end (gone).  Looking at one, even if it expired or is damaged,
  * counts it down.
  *
- * Last per subject: while list.active, the messages of the list come before todo.next: of each
- * subject the newest message of those up to list.upto, if it is at or after list.at.  The list is
- * not kept, it is read with a cursor.  When a message of the list is removed, the one before it on
- * its subject would take its place: it is noted in list.closed, and nothing is delivered for that
- * subject. */
+ * Last per subject: while list.active, the messages of the list are delivered before todo.next: of
+ * each subject the newest message of those up to list.upto, if it is at or after list.at.  The list
+ * is not kept, it is read with a cursor.  When a message of the list is removed, the one before it
+ * on its subject would take its place: it is noted in list.closed, and nothing is delivered for
+ * that subject. */
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
@@ -77,7 +77,7 @@ struct push {   /* of a push consumer */
 struct replay {    /* as it was */
     int64_t at_ns; /* mono: not before this; 0: the next one has not been looked at */
     int64_t ts;    /* of the message before; 0: none yet */
-    uint64_t upto; /* what is newer goes out at once */
+    uint64_t upto; /* newer messages are delivered at once */
 };
 
 struct consumer {
@@ -181,7 +181,7 @@ struct consumers {
     size_t count, cap, direct;
     struct consumer *needy; /* retention.c: whom to ask first, or NULL */
     bool watching;
-    uint64_t told; /* sequences up to here were told as stored */
+    uint64_t told; /* consumers were notified of sequences up to here */
     struct mf_list ready, flush;
     struct mf_list counts; /* count.link */
     struct work_task count_run;
@@ -195,7 +195,7 @@ struct consumers {
     struct loop_timer *flush_timer;
     bool closing;
     struct work_task scan;       /* retention.c */
-    uint64_t scan_at, scan_upto; /* what comes to disk is swept too, up to here */
+    uint64_t scan_at, scan_upto; /* newly committed messages are scanned too, up to here */
     int64_t now_ns;              /* when messages go out: read once for many */
 };
 
@@ -206,7 +206,7 @@ void consumers_remove(struct consumers *g, struct consumer *c);
 size_t consumers_after_name(const struct consumers *g,
                             struct mf_slice name); /* place of the next */
 void consumers_watch(struct consumers *g);         /* before the first consumer */
-void consumers_catch_up(struct consumers *g);      /* it is told now of all that is on disk */
+void consumers_catch_up(struct consumers *g);      /* of all committed messages */
 void consumers_unwatch(struct consumers *g);       /* after the last */
 int64_t consumers_now(const struct consumers *g);  /* steady */
 int64_t consumers_wall(const struct consumers *g); /* for pauses */

@@ -38,7 +38,7 @@ int64_t consumers_delay(const struct consumers *g, int64_t delay_ns)
 
 /* --- by name ------------------------------------------------------------------------------- */
 
-static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
+static bool search_name(const struct consumers *g, struct mf_slice name, size_t *at)
 {
     size_t low = 0, high = g->count;
 
@@ -67,7 +67,7 @@ void consumers_insert(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
-    (void)search(g, mf_str(c->name), &at);
+    (void)search_name(g, mf_str(c->name), &at);
     memmove(g->at + at + 1, g->at + at, (g->count - at) * sizeof(struct consumer *));
     g->at[at] = c;
     g->count++;
@@ -78,7 +78,7 @@ void consumers_remove(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
-    if (!search(g, mf_str(c->name), &at) || g->at[at] != c)
+    if (!search_name(g, mf_str(c->name), &at) || g->at[at] != c)
         return;
     memmove(g->at + at, g->at + at + 1, (g->count - at - 1) * sizeof(struct consumer *));
     g->count--;
@@ -91,14 +91,14 @@ size_t consumers_after_name(const struct consumers *g, struct mf_slice name)
 
     if (name.len == 0)
         return 0;
-    return search(g, name, &at) ? at + 1 : at;
+    return search_name(g, name, &at) ? at + 1 : at;
 }
 
 struct consumer *consumers_find(struct consumers *g, struct mf_slice name)
 {
     size_t at;
 
-    return search(g, name, &at) ? g->at[at] : NULL;
+    return search_name(g, name, &at) ? g->at[at] : NULL;
 }
 
 void consumers_each(struct consumers *g, void (*visit)(void *arg, struct consumer *c), void *arg)
@@ -132,9 +132,9 @@ static void one_stored(void *arg, struct router_sub *sub)
         pump_soon(c);
 }
 
-/* Sequences that were not told of are usually of messages that have gone already.  One that is
- * there all the same (it could not be read, or died before its news) must be counted, or its end
- * would take another off. */
+/* Sequences without a notification usually belong to messages that were removed already.  One that
+ * is still present (it could not be read, or died before its notification) must be counted, or its
+ * removal would be subtracted without ever being added. */
 static void passed_over(struct consumers *g, uint64_t upto)
 {
     bool any = upto - g->told > PASSED_MAX;
@@ -146,7 +146,7 @@ static void passed_over(struct consumers *g, uint64_t upto)
         consumer_recount(g->at[i]);
 }
 
-/* There was no memory to find out who is concerned: everybody looks for himself. */
+/* No memory to find the consumers concerned: every consumer looks itself. */
 static void look_again(struct consumers *g)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -155,7 +155,7 @@ static void look_again(struct consumers *g)
     }
 }
 
-static void stored(struct stream_observer *o, const struct stream_msg *m)
+static void observe_stored(struct stream_observer *o, const struct stream_msg *m)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct stream_msg copy = *m;
@@ -183,13 +183,13 @@ static void one_gone(void *arg, struct router_sub *sub)
     ack_gone(c, seq);
 }
 
-static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject)
+static void observe_removed(struct stream_observer *o, uint64_t seq, struct mf_slice subject)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct mf_list *pos;
 
     router_match(g->filters, subject, one_gone, &seq);
-    /* Whose filters are others now. */
+    /* Consumers whose filters changed. */
     for (pos = g->apart.next; g->given_up > 0 && pos != &g->apart; pos = pos->next)
         ack_forget_given_one(mf_container(pos, struct consumer, apart), seq);
     if (!router_search_failed(g->filters))
@@ -213,7 +213,7 @@ static void lose_some(struct consumer *c, uint64_t first, uint64_t last)
     }
 }
 
-static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
+static void observe_purged(struct stream_observer *o, uint64_t first, uint64_t last)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
 
@@ -226,7 +226,7 @@ static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
             ack_forget_given(c, first, last);
         }
         consumer_recount(c);
-        pump_soon(c); /* there may be room for others, and who does not wait is told */
+        pump_soon(c); /* there may be room for others; requests that do not wait are answered */
     }
 }
 
@@ -291,14 +291,14 @@ static void purge_done(struct stream_observer *o, struct mf_slice filter)
     }
 }
 
-/* Whoever asks may have acks of this turn already: a busy connection is flushed before its end. */
+/* The caller may have acks of this turn already: a busy connection is flushed before its end. */
 void consumers_catch_up(struct consumers *g)
 {
     if (g->watching)
         stream_notify_now(g->stream);
 }
 
-/* A stream whose news nobody wants need not read them. */
+/* A stream without observers need not read its new messages. */
 void consumers_watch(struct consumers *g)
 {
     if (g->watching) {
@@ -330,7 +330,7 @@ static void group_free(struct loop_defer *d)
     free(g);
 }
 
-/* At the end of the turn: who closes it may stand inside a delivery. */
+/* Freed at the end of the turn: the caller may run inside a delivery. */
 static void group_bury(struct consumers *g)
 {
     while (g->count > 0) {
@@ -371,8 +371,10 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
         free(g);
         return rc;
     }
-    g->observer = (struct stream_observer){
-        .stored = stored, .gone = gone, .purged = purged, .purge_done = purge_done};
+    g->observer = (struct stream_observer){.stored = observe_stored,
+                                           .gone = observe_removed,
+                                           .purged = observe_purged,
+                                           .purge_done = purge_done};
     mf_list_init(&g->observer.node);
     consumers_watch(g);
     stream_set_interest(s, retention_wanted, g);

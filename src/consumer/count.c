@@ -79,7 +79,7 @@ static void drop_backlog(struct consumer *c)
 
 static bool count_turn(struct work_task *t);
 
-static void queue(struct consumer *c)
+static void queue_count(struct consumer *c)
 {
     struct consumers *g = c->set;
 
@@ -125,7 +125,7 @@ static enum slice count_slice(struct consumer *c, uint64_t *steps)
     return SLICE_MORE;
 }
 
-static void answer(struct consumer *c)
+static void answer_ops(struct consumer *c)
 {
     struct mf_list *n;
 
@@ -147,14 +147,14 @@ static bool count_turn(struct work_task *t)
     while (steps < SLICE_STEPS && !mf_list_empty(&g->counts)) {
         struct consumer *c = mf_container(g->counts.next, struct consumer, count.link);
         if (c->upto.sseq != 0) {
-            mf_list_del(&c->count.link); /* the others' turn comes before its next slice */
+            mf_list_del(&c->count.link); /* other consumers run before its next slice */
             mf_list_push(&g->counts, &c->count.link);
             ack_upto_go_on(c);
             steps += SLICE_STEPS;
         }
         enum slice r = c->count.known ? SLICE_DONE : count_slice(c, &steps);
         if (r == SLICE_DONE && !count_runs(c)) {
-            answer(c);
+            answer_ops(c);
         } else if (r == SLICE_NO_MEMORY) {
             mf_list_del(&c->count.link);
             pump_later(c); /* and pump() has it counted again */
@@ -167,7 +167,7 @@ static bool count_turn(struct work_task *t)
 void count_again(struct consumer *c)
 {
     if (count_runs(c))
-        queue(c);
+        queue_count(c);
 }
 
 /* Answers are not given from here: the caller may stand inside of a change of the stream. */
@@ -187,7 +187,7 @@ void consumer_recount(struct consumer *c)
         (void)count_slice(c, &steps);
     }
     if (!k->known || !mf_list_empty(&k->ops))
-        queue(c);
+        queue_count(c);
 }
 
 void count_stop(struct consumer *c)
@@ -212,7 +212,7 @@ void consumer_settled(struct consumer *c, struct consumer_op *op)
 
 /* --- what is removed meanwhile -------------------------------------------------------------- */
 
-static bool counted(const struct consumer *c, uint64_t seq)
+static bool is_counted(const struct consumer *c, uint64_t seq)
 {
     const struct count *k = &c->count;
 
@@ -223,8 +223,8 @@ static bool counted(const struct consumer *c, uint64_t seq)
     return seq < k->at;
 }
 
-/* The newest message of a subject is no more: nothing comes for that subject, though the one before
- * it is the newest now. */
+/* The newest message of a subject was removed: nothing is delivered for that subject, though the
+ * message before it is the newest now. */
 static void list_loses(struct consumer *c, uint64_t seq)
 {
     uint64_t older;
@@ -233,9 +233,9 @@ static void list_loses(struct consumer *c, uint64_t seq)
         return;
     if (backlog_is_closed(c, seq))
         backlog_reopen(c, seq);
-    else if (counted(c, seq))
+    else if (is_counted(c, seq))
         c->todo.pending -= c->todo.pending > 0;
-    if (older >= c->list.at && backlog_close(c, older) != 0) { /* it comes in its place then */
+    if (older >= c->list.at && backlog_close(c, older) != 0) { /* it is delivered in its place */
         backlog_drop(c);
         consumer_recount(c);
     }
@@ -244,7 +244,7 @@ static void list_loses(struct consumer *c, uint64_t seq)
 void count_gone(struct consumer *c, uint64_t seq)
 {
     if (seq >= c->todo.next)
-        c->todo.pending -= c->todo.pending > 0 && counted(c, seq);
+        c->todo.pending -= c->todo.pending > 0 && is_counted(c, seq);
     else if (c->list.active && seq >= c->list.at && seq <= c->list.upto)
         list_loses(c, seq);
 }

@@ -20,7 +20,7 @@ bool pump_paused(struct consumer *c);
 void pause_plan(struct consumer *c);
 
 /* ack.c */
-int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
+int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till its redelivery */
 /* O(1); with another backoff O(pending), in slices where those are very many: ack_moves() does one
  * step, false: there is no more to do. */
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old);
@@ -31,14 +31,15 @@ void ack_timeouts(struct consumer *c);
 bool ack_given_up(struct consumer *c,
                   struct pend *e); /* max_deliver is reached: given up, with an advisory */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */
-/* All that waits and all that was given up; ack_lost_all(): because the messages went. O(pages). */
+/* All that waits and all that was given up; ack_lost_all(): because the messages were removed.
+ * O(pages). */
 void ack_forget_all(struct consumer *c);
 void ack_lost_all(struct consumer *c);
-/* Of those that were given up these are not its matter any more.  O(given up) */
+/* Removes the given-up messages of this range.  O(given up) */
 void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last);
 /* It needs no ack any more: the ack floor moves, the entry is freed. */
 void ack_settled(struct consumer *c, struct pend *e);
-void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */
+void ack_floor_after_loss(struct consumer *c);     /* loading: over removed messages */
 void ack_lost(struct consumer *c, struct pend *e); /* its message was removed */
 void ack_gone(struct consumer *c, uint64_t sseq);  /* the message was removed */
 void ack_upto_go_on(struct consumer *c);           /* the next slice of `upto` */

@@ -10,7 +10,7 @@
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static int subscribe(struct filters *f, struct consumer *c, char *const *filter, size_t n)
+static int subscribe_filters(struct filters *f, struct consumer *c, char *const *filter, size_t n)
 {
     size_t count = n == 0 ? 1 : n;
 
@@ -65,7 +65,7 @@ static int make_trees(struct filters *f)
     return 0;
 }
 
-/* Do two of them match the same subjects?  When that takes too long to tell, they may. */
+/* May two of them match the same subjects?  True also if the answer needs too many steps. */
 static bool find_crossed(const struct filters *f)
 {
     struct pattern_query q = {.how = PATTERN_OVERLAP, .any = true, .most = PATTERN_STEPS};
@@ -87,7 +87,7 @@ int filters_make(struct filters *f, struct consumer *c, const struct consumer_co
     int rc;
 
     memset(f, 0, sizeof *f);
-    rc = subscribe(f, c, filter, n);
+    rc = subscribe_filters(f, c, filter, n);
     if (rc == 0 && consumers_claims(c->set) != NULL && !cfg->direct && !cfg->sourcing)
         rc = filters_claim(f, c);
     if (rc == 0 && n > FILTERS_FEW)

@@ -33,7 +33,7 @@ void consumer_info(struct consumer *c, struct consumer_info *out)
 
     consumers_catch_up(c->set);
     if (c->push != NULL && c->push->active)
-        push_look(c); /* who unsubscribes does not say so */
+        push_look(c); /* unsubscribing sends no notification */
     pull_prune(c);
     *out = (struct consumer_info){.created_ns = c->created_ns,
                                   .delivered_cseq = c->delivered.dseq,

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static uint64_t hash(uint64_t seq)
+static uint64_t hash_seq(uint64_t seq)
 {
     return seq * 0x9E3779B97F4A7C15u;
 }
@@ -33,11 +33,11 @@ struct pend *pending_again(const struct pending *p)
     return n == NULL ? NULL : mf_container(n, struct pend, queued);
 }
 
-static struct pend *find(const struct pending *p, uint64_t sseq, bool given_up)
+static struct pend *find_pend(const struct pending *p, uint64_t sseq, bool given_up)
 {
     struct table_node *n;
 
-    for (n = table_first(&p->by_seq, hash(sseq)); n != NULL; n = table_next(n)) {
+    for (n = table_first(&p->by_seq, hash_seq(sseq)); n != NULL; n = table_next(n)) {
         struct pend *e = mf_container(n, struct pend, node);
         if (e->sseq == sseq && e->given_up == given_up)
             return e;
@@ -47,18 +47,18 @@ static struct pend *find(const struct pending *p, uint64_t sseq, bool given_up)
 
 struct pend *pending_find(const struct pending *p, uint64_t sseq)
 {
-    return find(p, sseq, false);
+    return find_pend(p, sseq, false);
 }
 
 struct pend *pending_given(const struct pending *p, uint64_t sseq)
 {
-    return p->given_up == 0 ? NULL : find(p, sseq, true);
+    return p->given_up == 0 ? NULL : find_pend(p, sseq, true);
 }
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
 /* Never as late as NEVER. */
-static int64_t sum(int64_t a, int64_t b)
+static int64_t add_times(int64_t a, int64_t b)
 {
     int64_t n;
 
@@ -67,40 +67,40 @@ static int64_t sum(int64_t a, int64_t b)
     return a < 0 ? INT64_MIN + 1 : NEVER - 1;
 }
 
-static bool before(const struct pend *a, const struct pend *b)
+static bool is_earlier(const struct pend *a, const struct pend *b)
 {
     return a->deadline_ns != b->deadline_ns ? a->deadline_ns < b->deadline_ns : a->sseq < b->sseq;
 }
 
-static void put(struct pending *p, size_t i, struct pend *e)
+static void heap_put(struct pending *p, size_t i, struct pend *e)
 {
     p->heap[i] = e;
     e->heap = (uint32_t)i + 1;
 }
 
-static void up(struct pending *p, size_t i, struct pend *e)
+static void sift_up(struct pending *p, size_t i, struct pend *e)
 {
-    while (i > 0 && before(e, p->heap[(i - 1) / 2])) {
-        put(p, i, p->heap[(i - 1) / 2]);
+    while (i > 0 && is_earlier(e, p->heap[(i - 1) / 2])) {
+        heap_put(p, i, p->heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
-    put(p, i, e);
+    heap_put(p, i, e);
 }
 
-static void down(struct pending *p, size_t i, struct pend *e)
+static void sift_down(struct pending *p, size_t i, struct pend *e)
 {
     for (;;) {
         size_t c = 2 * i + 1;
         if (c >= p->heaped)
             break;
-        if (c + 1 < p->heaped && before(p->heap[c + 1], p->heap[c]))
+        if (c + 1 < p->heaped && is_earlier(p->heap[c + 1], p->heap[c]))
             c++;
-        if (!before(p->heap[c], e))
+        if (!is_earlier(p->heap[c], e))
             break;
-        put(p, i, p->heap[c]);
+        heap_put(p, i, p->heap[c]);
         i = c;
     }
-    put(p, i, e);
+    heap_put(p, i, e);
 }
 
 /* NULL: it is in the heap, or in neither. */
@@ -135,10 +135,10 @@ static void heap_remove(struct pending *p, struct pend *e)
     e->heap = 0;
     if (last == e)
         return;
-    if (i > 0 && before(last, p->heap[(i - 1) / 2]))
-        up(p, i, last);
+    if (i > 0 && is_earlier(last, p->heap[(i - 1) / 2]))
+        sift_up(p, i, last);
     else
-        down(p, i, last);
+        sift_down(p, i, last);
 }
 
 int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
@@ -150,18 +150,18 @@ int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
     heap_remove(p, e);
     if (p->heaped == 0)
         p->shift_ns = 0;
-    e->deadline_ns = sum(deadline_ns, -p->shift_ns);
+    e->deadline_ns = add_times(deadline_ns, -p->shift_ns);
     if (deadline_ns > p->latest_ns)
         p->latest_ns = deadline_ns;
-    up(p, p->heaped++, e);
+    sift_up(p, p->heaped++, e);
     return 0;
 }
 
 void pending_shift(struct pending *p, int64_t by_ns)
 {
-    p->shift_ns = sum(p->shift_ns, by_ns);
+    p->shift_ns = add_times(p->shift_ns, by_ns);
     if (p->latest_ns != INT64_MIN)
-        p->latest_ns = sum(p->latest_ns, by_ns);
+        p->latest_ns = add_times(p->latest_ns, by_ns);
 }
 
 void pending_move_all(struct pending *p, pending_until until, const void *arg)
@@ -172,11 +172,11 @@ void pending_move_all(struct pending *p, pending_until until, const void *arg)
     p->latest_ns = INT64_MIN;
     for (size_t i = 0; i < p->heaped; i++) {
         struct pend *e = p->heap[i];
-        e->deadline_ns = until(arg, e, sum(e->deadline_ns, shift_ns));
+        e->deadline_ns = until(arg, e, add_times(e->deadline_ns, shift_ns));
         p->latest_ns = e->deadline_ns > p->latest_ns ? e->deadline_ns : p->latest_ns;
     }
     for (size_t i = p->heaped / 2; i-- > 0;)
-        down(p, i, p->heap[i]);
+        sift_down(p, i, p->heap[i]);
 }
 
 int pending_move_begin(struct pending *p, void *arg, void (*drop)(void *arg))
@@ -211,7 +211,7 @@ static void move_one(struct pending *p, struct pending_move *m, pending_until un
 {
     struct pend *e = m->at[m->n - 1];
 
-    if (pending_await(p, e, until(m->arg, e, sum(e->deadline_ns, m->shift_ns))) != 0)
+    if (pending_await(p, e, until(m->arg, e, add_times(e->deadline_ns, m->shift_ns))) != 0)
         pending_requeue(p, e);
 }
 
@@ -237,7 +237,7 @@ int64_t pending_latest(const struct pending *p)
 
 int64_t pending_next(const struct pending *p)
 {
-    return p->heaped == 0 ? NEVER : sum(p->heap[0]->deadline_ns, p->shift_ns);
+    return p->heaped == 0 ? NEVER : add_times(p->heap[0]->deadline_ns, p->shift_ns);
 }
 
 struct pend *pending_due(struct pending *p, int64_t now_ns)
@@ -270,8 +270,8 @@ static bool nearer_first(const struct mf_list *list, uint64_t seq)
     return seq < first || (seq < last && seq - first < last - seq);
 }
 
-/* Nearly always at the end: new messages have greater sequences than all before.  What is given up
- * comes in any order: it is looked for from the nearer end. */
+/* Nearly always at the end: new messages have greater sequences than all before.  Given-up messages
+ * arrive in any order, so the search starts at the nearer end. */
 static void insert_in_order(struct mf_list *list, struct pend *e)
 {
     struct mf_list *at = list->prev;
@@ -286,7 +286,7 @@ static void insert_in_order(struct mf_list *list, struct pend *e)
     mf_list_add_after(at, &e->order);
 }
 
-static void insert(const struct pending *p, struct mf_list *list, struct pend *e)
+static void insert_pend(const struct pending *p, struct mf_list *list, struct pend *e)
 {
     if (p->unsorted)
         mf_list_push(list, &e->order);
@@ -301,7 +301,7 @@ static int by_sequence(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort(struct mf_list *list, size_t many)
+static void sort_list(struct mf_list *list, size_t many)
 {
     struct pend **all = many < 2 ? NULL : malloc(many * sizeof(struct pend *));
     struct mf_list *n;
@@ -327,31 +327,31 @@ static void sort(struct mf_list *list, size_t many)
 void pending_sort(struct pending *p)
 {
     p->unsorted = false;
-    sort(&p->order, p->count);
-    sort(&p->given, p->given_up);
+    sort_list(&p->order, p->count);
+    sort_list(&p->given, p->given_up);
 }
 
 int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out)
 {
     struct pend *e = calloc(1, sizeof *e), *given = pending_given(p, sseq);
 
-    if (e == NULL || table_add(&p->by_seq, &e->node, hash(sseq)) != 0) {
+    if (e == NULL || table_add(&p->by_seq, &e->node, hash_seq(sseq)) != 0) {
         free(e);
         return MF_NOMEM;
     }
     e->sseq = sseq;
     e->dseq = dseq;
     mf_list_init(&e->queued);
-    insert(p, &p->order, e);
+    insert_pend(p, &p->order, e);
     p->count++;
-    if (given != NULL) /* it comes once more */
+    if (given != NULL) /* it is delivered once more */
         pending_remove(p, given);
     *out = e;
     return 0;
 }
 
-/* It waits no more. */
-static void ends(struct pending *p, struct pend *e)
+/* Ends the wait for the ack. */
+static void end_wait(struct pending *p, struct pend *e)
 {
     heap_remove(p, e);
     mf_list_del(&e->queued);
@@ -374,7 +374,7 @@ void pending_remove(struct pending *p, struct pend *e)
         mf_list_del(&e->order);
         count_given(p, false);
     } else {
-        ends(p, e);
+        end_wait(p, e);
     }
     table_del(&p->by_seq, &e->node);
     free(e);
@@ -382,9 +382,9 @@ void pending_remove(struct pending *p, struct pend *e)
 
 void pending_give_up(struct pending *p, struct pend *e)
 {
-    ends(p, e);
+    end_wait(p, e);
     e->given_up = 1;
-    insert(p, &p->given, e);
+    insert_pend(p, &p->given, e);
     count_given(p, true);
 }
 
@@ -399,7 +399,7 @@ void pending_leave(struct pending *p)
 
 #define FEW 1000u /* freed at once */
 
-/* What was emptied, and is given back. */
+/* Entries of an emptied set, freed in slices. */
 struct waste {
     struct work_task task;
     struct loop *loop;

@@ -45,13 +45,13 @@ struct pending {
     int64_t latest_ns;          /* no deadline in the heap is later; INT64_MIN: none waits there */
     struct pending_move *moves; /* the latest first */
     unsigned nmoves;
-    bool lost;     /* some went before a restart */
+    bool lost;     /* some were removed before a restart */
     bool unsorted; /* many are added in any order: pending_sort() follows */
 };
 
 void pending_init(struct pending *p, size_t *given_sum);
 void pending_fini(struct pending *p); /* O(all), see pending_discard() */
-/* Empties it: O(1), and the memory of very many is given back in slices. */
+/* Empties it: O(1), and the memory of very many is freed in slices. */
 void pending_discard(struct pending *p, struct loop *l);
 /* Are there any, and none outside of [first, last]?  O(1); false where they are not sorted. */
 bool pending_within(const struct pending *p, uint64_t first, uint64_t last);
@@ -70,9 +70,9 @@ MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadli
 typedef int64_t (*pending_until)(const void *arg, const struct pend *e, int64_t deadline_ns);
 void pending_shift(struct pending *p, int64_t by_ns);
 void pending_move_all(struct pending *p, pending_until until, const void *arg);
-/* The same in steps, for very many: O(1), then O(n log n) in all.  arg is kept until those that are
- * awaited now were moved or went, then dropped.  MF_NOMEM: nothing was done, arg is the caller's.
- */
+/* The same in steps, for very many: O(1), then O(n log n) in all.  arg is kept until all that are
+ * awaited now were moved or removed, then dropped.  MF_NOMEM: nothing was done, arg is the
+ * caller's. */
 #define PENDING_MOVES 8
 MF_MUSTCHECK int pending_move_begin(struct pending *p, void *arg, void (*drop)(void *arg));
 /* At most so many; false: all were moved. */

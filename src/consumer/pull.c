@@ -17,9 +17,9 @@ static void put_line(struct mf_buf *b, const char *name, uint64_t n)
     header_add(b, name, mf_slice(text, proto_put_u64(text, n)));
 }
 
-/* What is still due to it, as nats-server counts: below zero for one that asked for less than one
- * (it gets one), so the number wraps. */
-static uint64_t due(const struct request *r)
+/* Messages still due to the request, as nats-server counts.  A request for less than one message
+ * gets one; its number is below zero then and wraps. */
+static uint64_t count_due(const struct request *r)
 {
     return r->batch - r->served - r->under;
 }
@@ -34,7 +34,7 @@ static void status_to(struct consumer *c, struct mf_slice reply, const char *sta
     header_begin(b, status);
     if (pending != NULL) {
         char left[24];
-        int n = snprintf(left, sizeof left, "%lld", (long long)due(pending));
+        int n = snprintf(left, sizeof left, "%lld", (long long)count_due(pending));
         header_add(b, "Nats-Pending-Messages", mf_slice(left, (size_t)n));
         put_line(b, "Nats-Pending-Bytes", pending->has_bytes ? pending->bytes_left : 0);
     }
@@ -50,8 +50,9 @@ void pull_status(struct consumer *c, struct request *r, const char *status, bool
     status_to(c, mf_slice(r->reply, r->reply_len), status, pending_headers ? r : NULL);
 }
 
-static void refuse(struct consumer *c, struct mf_slice reply, const char *fmt, ...) MF_PRINTF(3, 4);
-static void refuse(struct consumer *c, struct mf_slice reply, const char *fmt, ...)
+static void refuse_pull(struct consumer *c, struct mf_slice reply, const char *fmt, ...)
+    MF_PRINTF(3, 4);
+static void refuse_pull(struct consumer *c, struct mf_slice reply, const char *fmt, ...)
 {
     char status[640];
     va_list ap;
@@ -62,7 +63,7 @@ static void refuse(struct consumer *c, struct mf_slice reply, const char *fmt, .
     status_to(c, reply, status, NULL);
 }
 
-static void heartbeat(struct consumer *c, struct request *r)
+static void send_heartbeat(struct consumer *c, struct request *r)
 {
     struct mf_buf *b = lend_take();
     struct mf_slice reply = mf_slice(r->reply, r->reply_len);
@@ -108,7 +109,7 @@ void pull_prune(struct consumer *c)
     }
 }
 
-/* The timer comes up to a millisecond after a request has expired. */
+/* The timer fires up to a millisecond after a request has expired. */
 uint64_t pull_waiting(const struct consumer *c)
 {
     int64_t now = consumers_mono(c->set);
@@ -131,8 +132,8 @@ void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
     }
 }
 
-/* Who is passed over goes to the end; when it ends is nats-server's rule, and with it who is next.
- */
+/* A request that is passed over moves to the end of the list.  The walk ends by nats-server's rule,
+ * which also decides the next request. */
 struct request *pull_next(struct consumer *c, size_t *passed)
 {
     struct mf_list *n;
@@ -175,7 +176,7 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
 }
 
 /* Is there anything that could be delivered now? */
-static bool something(const struct consumer *c)
+static bool has_messages(const struct consumer *c)
 {
     return c->todo.pending > 0 || !mf_list_empty(&c->wait.redeliver);
 }
@@ -197,7 +198,7 @@ void pull_nobody(struct consumer *c)
 
 void pull_exhausted(struct consumer *c)
 {
-    if (!something(c))
+    if (!has_messages(c))
         pull_nobody(c);
 }
 
@@ -235,7 +236,7 @@ void pull_timeouts(struct consumer *c)
         }
         if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
             r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
-            heartbeat(c, r);
+            send_heartbeat(c, r);
         }
         note_time(c, r);
     }
@@ -243,7 +244,7 @@ void pull_timeouts(struct consumer *c)
         pull_nobody(c);
 }
 
-/* --- a request comes ----------------------------------------------------------------------- */
+/* --- new requests -------------------------------------------------------------------------- */
 
 struct ask {
     uint64_t under; /* how much less than one batch was */
@@ -306,20 +307,21 @@ static bool ask_allowed(struct consumer *c, const struct ask *a, struct mf_slice
     char text[CLOCK_TEXT];
 
     if (a->heartbeat > 0 && (a->expires == 0 || a->heartbeat > a->expires / 2)) {
-        refuse(c, reply, "400 Bad Request - heartbeat value too large");
+        refuse_pull(c, reply, "400 Bad Request - heartbeat value too large");
         return false;
     }
     if (c->cfg.max_batch > 0 && a->batch > c->cfg.max_batch) {
-        refuse(c, reply, "409 Exceeded MaxRequestBatch of %lld", (long long)c->cfg.max_batch);
+        refuse_pull(c, reply, "409 Exceeded MaxRequestBatch of %lld", (long long)c->cfg.max_batch);
         return false;
     }
     if (c->cfg.max_expires_ns > 0 && a->expires > c->cfg.max_expires_ns) {
-        refuse(c, reply, "409 Exceeded MaxRequestExpires of %s",
-               clock_duration(text, c->cfg.max_expires_ns));
+        refuse_pull(c, reply, "409 Exceeded MaxRequestExpires of %s",
+                    clock_duration(text, c->cfg.max_expires_ns));
         return false;
     }
     if (c->cfg.max_bytes > 0 && a->max_bytes > c->cfg.max_bytes) {
-        refuse(c, reply, "409 Exceeded MaxRequestMaxBytes of %lld", (long long)c->cfg.max_bytes);
+        refuse_pull(c, reply, "409 Exceeded MaxRequestMaxBytes of %lld",
+                    (long long)c->cfg.max_bytes);
         return false;
     }
     return true;
@@ -349,7 +351,7 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     return r;
 }
 
-/* What those before it will take anyway. */
+/* Messages due to the requests before it. */
 static uint64_t spoken_for(const struct consumer *c)
 {
     struct mf_list *pos;
@@ -358,7 +360,7 @@ static uint64_t spoken_for(const struct consumer *c)
     mf_list_each(pos, &c->pulls.list)
     {
         const struct request *r = mf_container(pos, struct request, link);
-        n += due(r);
+        n += count_due(r);
     }
     return n;
 }
@@ -369,15 +371,15 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
     uint64_t there = c->todo.pending;
     struct mf_list *pos;
 
-    if (!r->no_wait || count_runs(c)) /* what is there is not known yet: it is told then */
+    if (!r->no_wait || count_runs(c)) /* answered after the count */
         return true;
     mf_list_each(pos, &c->wait.redeliver) there++;
     if (there == 0 && r->expires_ns == NEVER) {
-        refuse(c, reply, "404 No Messages");
+        refuse_pull(c, reply, "404 No Messages");
         return false;
     }
     if (there > 0 && spoken_for(c) > there) {
-        refuse(c, reply, "408 Requests Pending");
+        refuse_pull(c, reply, "408 Requests Pending");
         return false;
     }
     return true;
@@ -392,11 +394,11 @@ static bool room_for(struct consumer *c, const struct request *r, struct mf_slic
     }
     if (c->cfg.max_waiting > 0 && c->pulls.count >= (size_t)c->cfg.max_waiting) {
         if (r->heartbeat_ns == 0)
-            refuse(c, reply, "409 Exceeded MaxWaiting");
+            refuse_pull(c, reply, "409 Exceeded MaxWaiting");
         return false;
     }
-    if (r->no_wait && r->expires_ns == NEVER && pump_paused(c)) { /* it would be told at once */
-        refuse(c, reply, "404 No Messages");
+    if (r->no_wait && r->expires_ns == NEVER && pump_paused(c)) { /* nothing can be delivered */
+        refuse_pull(c, reply, "404 No Messages");
         return false;
     }
     return true;
@@ -414,7 +416,7 @@ static void accept_request(struct consumer *c, const struct ask *a, bool formal,
         free(r);
         return;
     }
-    if (a->expires < 0) { /* it was over before it came; it was one, for what nobody may have */
+    if (a->expires < 0) { /* already expired; it still lets exhausted messages be given up */
         struct pend *e;
         while ((e = pending_again(&c->wait)) != NULL && ack_given_up(c, e))
             continue;
@@ -444,12 +446,12 @@ void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice bo
     if (reply.len == 0)
         return;
     if (c->push != NULL) {
-        refuse(c, reply, "409 Consumer is push based");
+        refuse_pull(c, reply, "409 Consumer is push based");
         return;
     }
     consumers_catch_up(c->set);
     if (ask_read(body, &a, &mem, &e) != 0)
-        refuse(c, reply, "400 Bad Request - %s", e.text);
+        refuse_pull(c, reply, "400 Bad Request - %s", e.text);
     else
         accept_request(c, &a, mf_trim(body).len > 0 && mf_trim(body).ptr[0] == '{', reply);
     arena_fini(&mem);

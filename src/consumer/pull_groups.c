@@ -7,7 +7,7 @@
 
 #define PRIORITY_PLAIN 10 /* of a request that is no document: behind all others */
 
-static void refuse(struct consumer *c, struct mf_slice reply, const char *status)
+static void refuse_pull(struct consumer *c, struct mf_slice reply, const char *status)
 {
     struct mf_buf *b = lend_take();
 
@@ -21,7 +21,7 @@ static void refuse(struct consumer *c, struct mf_slice reply, const char *status
     lend_give(b);
 }
 
-static bool known(const struct consumer *c, struct mf_slice group)
+static bool is_group(const struct consumer *c, struct mf_slice group)
 {
     for (size_t i = 0; i < c->cfg.priority_groups.n; i++)
         if (mf_eq_str(group, c->cfg.priority_groups.at[i]))
@@ -29,9 +29,9 @@ static bool known(const struct consumer *c, struct mf_slice group)
     return false;
 }
 
-/* The rules of what a request may ask; NULL: fine. */
-static const char *wrong(const struct consumer *c, const struct request *r, struct mf_slice group,
-                         bool formal)
+/* Checks the request against the priority policy; NULL: fine. */
+static const char *find_mistake(const struct consumer *c, const struct request *r,
+                                struct mf_slice group, bool formal)
 {
     int policy = c->cfg.priority_policy;
 
@@ -45,7 +45,7 @@ static const char *wrong(const struct consumer *c, const struct request *r, stru
         return NULL;
     if (group.len == 0)
         return "400 Bad Request - Priority Group missing";
-    if (!known(c, group))
+    if (!is_group(c, group))
         return "400 Bad Request - Invalid Priority Group";
     return NULL;
 }
@@ -53,14 +53,14 @@ static const char *wrong(const struct consumer *c, const struct request *r, stru
 bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, bool formal,
                   struct mf_slice reply)
 {
-    const char *status = wrong(c, r, group, formal);
+    const char *status = find_mistake(c, r, group, formal);
 
-    /* While nobody is pinned, a stale id is told when there is something to deliver. */
+    /* While no client is pinned, a stale id is refused only when there is a message to deliver. */
     if (status == NULL && c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0' &&
         c->pin.id[0] != '\0' && strcmp(r->id, c->pin.id) != 0)
         status = "423 Nats-Pin-Id mismatch";
     if (status != NULL) {
-        refuse(c, reply, status);
+        refuse_pull(c, reply, status);
         return false;
     }
     if (formal && c->cfg.priority_policy != PRIORITY_NONE)
@@ -111,7 +111,7 @@ void groups_sort(struct consumer *c)
         groups_insert(c, mf_container(n, struct request, link));
 }
 
-/* Who keeps its pin has to ask again in time: a delivery alone does not. */
+/* A client keeps its pin only by new requests in time: a delivery does not extend it. */
 bool groups_pin(struct consumer *c, struct request *r, bool *fresh)
 {
     struct consumer_event ev = {.kind = CONSUMER_PINNED, .consumer = c};
@@ -139,8 +139,8 @@ void groups_unpin(struct consumer *c)
     c->pin.since_ns = 0;
 }
 
-/* Requests that still have the id are told when there is something to deliver. */
-static void unpin(struct consumer *c, struct mf_slice group, const char *reason)
+/* Requests that still have the id are refused when there is a message to deliver. */
+static void unpin_group(struct consumer *c, struct mf_slice group, const char *reason)
 {
     struct consumer_event ev = {
         .kind = CONSUMER_UNPINNED, .consumer = c, .group = group, .reason = mf_str(reason)};
@@ -153,13 +153,13 @@ static void unpin(struct consumer *c, struct mf_slice group, const char *reason)
 void groups_timeout(struct consumer *c)
 {
     if (c->pin.id[0] != '\0' && c->pin.until_ns <= consumers_mono(c->set))
-        unpin(c, mf_str(c->pin.group), "timeout");
+        unpin_group(c, mf_str(c->pin.group), "timeout");
 }
 
 int consumer_unpin(struct consumer *c, struct mf_slice group, struct js_error *e)
 {
-    if (!known(c, group))
+    if (!is_group(c, group))
         return js_error_set(e, JS_CONSUMER_INVALID_PRIORITY_GROUP);
-    unpin(c, group, "admin");
+    unpin_group(c, group, "admin");
     return 0;
 }

@@ -2,8 +2,8 @@
  *
  * Happy path: redeliveries first, then the backlog; each message to the pull request whose turn it
  * is, or to the deliver subject.  A message that is not in memory is read by
- * a worker; the consumer waits for it and goes on from there (loaded).  A slice in each turn of the
- * loop, so that a consumer with a long backlog does not keep others waiting. */
+ * a worker; the consumer waits for it and continues there (finish_load).  A slice in each turn of
+ * the loop, so that a consumer with a long backlog does not keep others waiting. */
 #include "consumer/consumer_impl.h"
 #include "consumer/pull_groups_impl.h"
 
@@ -19,14 +19,14 @@ bool pump_paused(struct consumer *c)
     return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > consumers_wall(c->set);
 }
 
-static bool full(const struct consumer *c)
+static bool acks_full(const struct consumer *c)
 {
     return c->cfg.ack_policy != ACK_NONE && c->cfg.max_ack_pending > 0 &&
            c->wait.count >= (size_t)c->cfg.max_ack_pending;
 }
 
-/* Is there anybody to deliver to? */
-static bool wanted(struct consumer *c)
+/* Is there a receiver? */
+static bool has_receiver(struct consumer *c)
 {
     return c->push != NULL ? c->push->active : c->pulls.count > 0;
 }
@@ -90,21 +90,21 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
     return mf_buf_slice(b);
 }
 
-/* What it takes of a request's max_bytes: all that goes out, but for the line of the pin. */
+/* Bytes that count against a request's max_bytes: the message without the pin's header line. */
 static size_t size_of(struct consumer *c, const struct stream_msg *m, uint64_t count)
 {
     struct mf_buf *reply = lend_take(), *hdr = lend_take();
     size_t n = m->subject.len + (c->cfg.headers_only ? 0 : m->payload.len);
 
-    if (reply != NULL && hdr != NULL) /* else send() will find no memory, too */
+    if (reply != NULL && hdr != NULL) /* else send_message() will find no memory, too */
         n += reply_of(c, m, count, reply).len + header_of(c, m, false, hdr).len;
     lend_give(hdr);
     lend_give(reply);
     return n;
 }
 
-static size_t send(struct consumer *c, struct mf_slice route, const struct stream_msg *m,
-                   uint64_t count, bool pinned, size_t *bytes)
+static size_t send_message(struct consumer *c, struct mf_slice route, const struct stream_msg *m,
+                           uint64_t count, bool pinned, size_t *bytes)
 {
     struct mf_buf *reply = lend_take(), *hdr = lend_take();
     size_t n = CONSUMER_LATER;
@@ -135,8 +135,8 @@ bool replay_waits(struct consumer *c, const struct stream_msg *m)
     return r->at_ns > consumers_mono(c->set);
 }
 
-/* After it went out: numbers, and who waits for its ack. */
-static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
+/* After a delivery: updates the sequences and the wait for the ack. */
+static void record_delivery(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
     int64_t now = c->set->now_ns;
 
@@ -164,9 +164,9 @@ static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
 
 enum result { SENT, NOBODY, NOT_NOW };
 
-/* Room for what awaits its ack, before it goes out: it could not come again otherwise.  false: no
- * memory; it is tried again. */
-static bool reserve(struct consumer *c, uint64_t seq, struct pend **e)
+/* Reserves the pending entry before the delivery: without it the message could not be redelivered.
+ * false: no memory; it is tried again. */
+static bool reserve_pending(struct consumer *c, uint64_t seq, struct pend **e)
 {
     if (*e != NULL || c->cfg.ack_policy == ACK_NONE ||
         pending_add(&c->wait, seq, c->delivered.dseq + 1, e) == 0)
@@ -175,7 +175,7 @@ static bool reserve(struct consumer *c, uint64_t seq, struct pend **e)
     return false;
 }
 
-static void unreserve(struct consumer *c, struct pend **e)
+static void release_pending(struct consumer *c, struct pend **e)
 {
     if (*e == NULL || (*e)->count > 0)
         return; /* it is of an earlier delivery */
@@ -183,10 +183,10 @@ static void unreserve(struct consumer *c, struct pend **e)
     *e = NULL;
 }
 
-/* Nobody got it, and nobody is known to be gone. */
+/* The message was not sent; the receiver may still be there. */
 static enum result no_memory(struct consumer *c, struct pend **e)
 {
-    unreserve(c, e);
+    release_pending(c, e);
     pump_later(c);
     return NOT_NOW;
 }
@@ -197,18 +197,19 @@ static enum result deliver_push(struct consumer *c, const struct stream_msg *m, 
 
     if (!push_bound(c))
         return NOBODY;
-    if (!push_ready(c, m) || !reserve(c, m->seq, &e))
+    if (!push_ready(c, m) || !reserve_pending(c, m->seq, &e))
         return NOT_NOW;
-    n = send(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false, &bytes);
+    n = send_message(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false,
+                     &bytes);
     if (n == CONSUMER_LATER)
         return no_memory(c, &e);
     if (n == 0) {
-        unreserve(c, &e);
+        release_pending(c, &e);
         push_lost(c);
         return NOBODY;
     }
     push_sent(c, bytes);
-    sent(c, m, e);
+    record_delivery(c, m, e);
     return SENT;
 }
 
@@ -222,7 +223,7 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
     while ((r = pull_next(c, &passed)) != NULL) {
         if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin.id[0] == '\0' &&
             !pull_there(c, r)) {
-            pull_drop(c, r); /* who is gone must not keep others out */
+            pull_drop(c, r); /* a disconnected client must not get the pin */
             continue;
         }
         bool fresh, pinned = groups_pin(c, r, &fresh);
@@ -234,19 +235,19 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
                 groups_unpin(c); /* it never learned its id */
             continue;
         }
-        if (!reserve(c, m->seq, &e))
+        if (!reserve_pending(c, m->seq, &e))
             return NOT_NOW;
-        size_t n = send(c, mf_slice(r->reply, r->reply_len), m, e == NULL ? 1 : e->count + 1u,
-                        pinned, &bytes);
+        size_t n = send_message(c, mf_slice(r->reply, r->reply_len), m,
+                                e == NULL ? 1 : e->count + 1u, pinned, &bytes);
         if (n == CONSUMER_LATER)
             return no_memory(c, &e);
         if (n > 0) {
-            sent(c, m, e);
+            record_delivery(c, m, e);
             pull_served(c, r, size);
             return SENT;
         }
-        unreserve(c, &e);
-        pull_drop(c, r); /* its client is gone */
+        release_pending(c, &e);
+        pull_drop(c, r); /* its client disconnected */
         if (fresh)
             groups_unpin(c);
     }
@@ -254,7 +255,7 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
     return NOBODY;
 }
 
-static enum result deliver(struct consumer *c, const struct stream_msg *m, struct pend *e)
+static enum result deliver_message(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
     return c->push != NULL ? deliver_push(c, m, e) : deliver_pull(c, m, e);
 }
@@ -262,12 +263,12 @@ static enum result deliver(struct consumer *c, const struct stream_msg *m, struc
 bool pump_direct(struct consumer *c, const struct stream_msg *m)
 {
     if (c->todo.pending != 1 || c->todo.backlog != NULL || c->list.active || c->read.busy ||
-        c->deleted || c->held || count_runs(c) || !mf_list_empty(&c->wait.redeliver) || full(c) ||
-        !wanted(c) || pump_paused(c) || !mf_list_empty(&c->ready))
+        c->deleted || c->held || count_runs(c) || !mf_list_empty(&c->wait.redeliver) ||
+        acks_full(c) || !has_receiver(c) || pump_paused(c) || !mf_list_empty(&c->ready))
         return false;
     c->todo.pending = 0;
     c->todo.next = m->seq + 1;
-    if (deliver(c, m, NULL) == SENT) {
+    if (deliver_message(c, m, NULL) == SENT) {
         if (c->pulls.count > 0)
             pull_exhausted(c);
         pump_timer(c);
@@ -282,14 +283,14 @@ bool pump_direct(struct consumer *c, const struct stream_msg *m)
 /* true: go on with the next. */
 static bool pump_message(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
-    if (deliver(c, m, e) == SENT)
+    if (deliver_message(c, m, e) == SENT)
         return true;
     if (e == NULL)
         backlog_return(c, m->seq);
     return false;
 }
 
-/* It cannot be read: gone, or damaged.  false: not now, for want of memory; it is tried again. */
+/* The message was removed or is damaged.  false: no memory; it is tried again. */
 static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, int status)
 {
     if (status == MF_NOMEM) {
@@ -306,7 +307,7 @@ static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, in
     return true;
 }
 
-static void loaded(struct stream_load *l, int status)
+static void finish_load(struct stream_load *l, int status)
 {
     struct consumer *c = mf_container(l, struct consumer, read.load);
     uint64_t seq = l->seq;
@@ -323,10 +324,10 @@ static void loaded(struct stream_load *l, int status)
     bool on = true;
     consumers_tick(c->set);
     if (stale || (c->read.redelivery && e == NULL))
-        ; /* acknowledged while it was read, or its turn comes again */
+        ; /* acknowledged while it was read, or read again later */
     else if (status != 0)
         on = pump_unreadable(c, seq, e, status);
-    else if (wanted(c) && !pump_paused(c) && !count_runs(c))
+    else if (has_receiver(c) && !pump_paused(c) && !count_runs(c))
         on = pump_message(c, &l->msg, e);
     else if (e == NULL)
         backlog_return(c, seq);
@@ -348,7 +349,7 @@ static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
         return on;
     }
     if (rc == MF_AGAIN) {
-        c->read.load = (struct stream_load){.seq = seq, .done = loaded};
+        c->read.load = (struct stream_load){.seq = seq, .done = finish_load};
         c->read.redelivery = e != NULL;
         rc = stream_load(c->set->stream, &c->read.load);
         c->read.busy = rc == 0;
@@ -365,10 +366,10 @@ static bool pump_next(struct consumer *c)
     uint64_t seq;
 
     if (e != NULL && c->push != NULL && !push_bound(c))
-        return false; /* the last listener left: nothing is given up for nobody */
+        return false; /* no subscriber is left: no message is given up */
     if (e != NULL)
         return ack_given_up(c, e) || pump_one(c, e->sseq, e);
-    if (full(c)) {
+    if (acks_full(c)) {
         push_ask_acks(c, false);
         return false;
     }
@@ -404,7 +405,7 @@ void pump(struct consumer *c, size_t budget)
         return;
     }
     consumers_tick(c->set);
-    while (more && c->set->spent < stop && wanted(c) && !pump_paused(c)) {
+    while (more && c->set->spent < stop && has_receiver(c) && !pump_paused(c)) {
         c->set->spent++;
         more = pump_next(c);
     }
@@ -418,12 +419,12 @@ void pump(struct consumer *c, size_t budget)
     pump_timer(c);
 }
 
-static bool run(struct work_task *t)
+static bool run_ready(struct work_task *t)
 {
     struct consumers *g = mf_container(t, struct consumers, run);
     struct mf_list *n;
 
-    stream_notify_now(g->stream); /* what came with what went is pending already */
+    stream_notify_now(g->stream); /* stored and removed messages are counted first */
     g->running = true;
     while ((n = mf_list_pop(&g->ready)) != NULL) {
         pump(mf_container(n, struct consumer, ready), SLICE);
@@ -442,13 +443,13 @@ void pump_soon(struct consumer *c)
         return;
     mf_list_push(&g->ready, &c->ready);
     if (g->running)
-        return; /* its turn comes in the slice that runs, or the next one */
-    g->run.run = run;
+        return; /* it runs in this slice or the next one */
+    g->run.run = run_ready;
     g->run.cause = WORK_DELIVER;
     work_add(g->host->loop, stream_owner(g->stream), &g->run);
 }
 
-/* Its timer is armed by whoever pumps. */
+/* The running pump arms the timer. */
 void pump_later(struct consumer *c)
 {
     c->read.retry_ns = consumers_delay(c->set, RETRY_NS);
@@ -456,12 +457,12 @@ void pump_later(struct consumer *c)
 
 /* --- the timer ----------------------------------------------------------------------------- */
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t pick_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static void fire(void *arg)
+static void fire_timer(void *arg)
 {
     struct consumer *c = arg;
     int64_t now = consumers_mono(c->set);
@@ -483,26 +484,26 @@ static void fire(void *arg)
             consumer_send_event(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     }
     if (c->timers.idle_at_ns <= now && consumer_inactive(c))
-        return; /* it is gone */
+        return; /* it was deleted */
     pump_soon(c);
     pump_timer(c);
 }
 
 void pump_timer(struct consumer *c)
 {
-    int64_t at =
-        earlier(pending_next(&c->wait), earlier(c->timers.idle_at_ns, c->timers.pause_at_ns));
+    int64_t at = pick_earlier(pending_next(&c->wait),
+                              pick_earlier(c->timers.idle_at_ns, c->timers.pause_at_ns));
 
     if (c->deleted || c->held)
         return;
-    at = earlier(at, c->read.retry_ns);
+    at = pick_earlier(at, c->read.retry_ns);
     if (c->replay.at_ns > consumers_mono(c->set))
-        at = earlier(at, c->replay.at_ns);
-    at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
+        at = pick_earlier(at, c->replay.at_ns);
+    at = pick_earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
     if (at == NEVER || at >= c->timers.at_ns)
         return; /* it fires early enough, and looks again then */
     if (c->timers.timer == NULL &&
-        (c->timers.timer = loop_timer_new(c->set->host->loop, fire, c)) == NULL)
+        (c->timers.timer = loop_timer_new(c->set->host->loop, fire_timer, c)) == NULL)
         return;
     c->timers.at_ns = at;
     loop_timer_arm(c->timers.timer, at);

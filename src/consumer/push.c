@@ -30,7 +30,7 @@ static void beat_later(struct consumer *c)
 
 /* --- interest ------------------------------------------------------------------------------ */
 
-static bool somebody(struct consumer *c)
+static bool is_bound(struct consumer *c)
 {
     const struct consumer_host *h = c->set->host;
 
@@ -58,7 +58,7 @@ static void set_active(struct consumer *c, bool on)
 
 void push_look(struct consumer *c)
 {
-    bool there = somebody(c);
+    bool there = is_bound(c);
 
     if (there != c->push->active)
         set_active(c, there);
@@ -66,13 +66,13 @@ void push_look(struct consumer *c)
         c->set->host->await_interest(c->set->host->arg, c, true);
 }
 
-/* Before each delivery: others may listen on patterns or in other groups, and would take what
- * belongs to who comes next. */
+/* Checked before each delivery: other subscriptions on patterns or in other groups would get
+ * messages meant for the next subscriber. */
 bool push_bound(struct consumer *c)
 {
     const struct consumer_host *h = c->set->host;
 
-    if (c->push->departures == h->departures(h->arg) || somebody(c))
+    if (c->push->departures == h->departures(h->arg) || is_bound(c))
         return true;
     push_lost(c);
     return false;
@@ -86,13 +86,13 @@ void push_lost(struct consumer *c)
 
 void consumer_interest_gained(struct consumer *c)
 {
-    if (c->push != NULL && !c->push->active && !c->deleted && somebody(c))
+    if (c->push != NULL && !c->push->active && !c->deleted && is_bound(c))
         set_active(c, true);
 }
 
 /* --- pace ---------------------------------------------------------------------------------- */
 
-/* What is not asked is not awaited: push_ready() asks then. */
+/* No answer is awaited if nothing was sent: push_ready() asks again. */
 static void ask_flow(struct consumer *c)
 {
     struct mf_buf *reply = lend_take();
@@ -119,8 +119,8 @@ static void ask_in_flight(struct consumer *c)
     ask_flow(c);
 }
 
-/* Acks come with flow control alone: who waits for them must ask.  Once, and again with each
- * heartbeat: who answers nothing of use is not asked all the time. */
+/* Acks arrive only with answers to flow control, so a waiting consumer asks for one: once, and
+ * again with each heartbeat.  A client with useless answers is not asked more often. */
 void push_ask_acks(struct consumer *c, bool again)
 {
     struct push *p = c->push;
@@ -148,7 +148,7 @@ bool push_ready(struct consumer *c, const struct stream_msg *m)
     return !replay_waits(c, m);
 }
 
-/* What may go out at once after a rest: as much as the largest message. */
+/* Bytes that may be sent at once after a pause: those of the largest message. */
 static size_t rate_burst(const struct consumer *c)
 {
     int64_t most = stream_config(c->set->stream)->max_msg_size;
@@ -199,7 +199,7 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
     if (p->window < WINDOW_MAX)
         p->window *= 2;
     if (p->in_flight > p->window)
-        ask_in_flight(c); /* large messages went out behind that request */
+        ask_in_flight(c); /* large messages were sent after that request */
     if (c->cfg.ack_policy == ACK_FLOW_CONTROL && header_number(hdr, "Nats-Last-Consumer", &dseq) &&
         header_number(hdr, "Nats-Last-Stream", &sseq))
         ack_flow(c, sseq, dseq);
@@ -209,7 +209,7 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
 
 /* --- silence ------------------------------------------------------------------------------- */
 
-static void heartbeat(struct consumer *c)
+static void send_heartbeat(struct consumer *c)
 {
     struct mf_buf *b = lend_take();
     uint8_t text[20];
@@ -238,7 +238,7 @@ void push_timeouts(struct consumer *c)
     if (c->push->beat_ns > consumers_mono(c->set))
         return;
     if (push_bound(c))
-        heartbeat(c);
+        send_heartbeat(c);
     push_ask_acks(c, true);
     beat_later(c);
 }

@@ -43,8 +43,8 @@ static void ask_consumer(void *arg, struct router_sub *sub)
     }
 }
 
-/* Filters may change, and what was delivered before stays with its consumer: until nothing of that
- * is left it is asked whatever the subject. */
+/* Filters may change, and messages delivered before stay with their consumer: until none is left,
+ * the consumer is asked about every subject. */
 void retention_apart(struct consumer *c)
 {
     if (stream_config(c->set->stream)->retention == RETENTION_INTEREST && holds_any(c) &&
@@ -80,7 +80,7 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
     if (g->needy != NULL && needs_message(g->needy, seq) && filters_want(g->needy, subject))
         return true;
     router_match(g->filters, subject, ask_consumer, &q);
-    /* No memory to ask: as if somebody did, or it would be lost to who does. */
+    /* Without memory for the search the message counts as needed, so that no consumer loses it. */
     return q.needed || router_search_failed(g->filters) || needed_apart(g, seq);
 }
 
@@ -115,17 +115,17 @@ bool retention_wanted(void *group, struct mf_slice subject)
     return router_has_interest(g->filters, subject) || router_search_failed(g->filters);
 }
 
-static bool scans(const struct consumers *g)
+static bool may_scan(const struct consumers *g)
 {
     return stream_config(g->stream)->retention == RETENTION_INTEREST && !g->closing;
 }
 
-/* Of what there was when it began: news are looked at when they are published. */
+/* Scans the messages present at its start: later ones are checked when they are published. */
 static bool scan_some(struct consumers *g)
 {
     uint64_t seq;
 
-    if (!scans(g) || stream_throttle(g->stream, &g->scan))
+    if (!may_scan(g) || stream_throttle(g->stream, &g->scan))
         return false;
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->scan_at);
@@ -159,7 +159,7 @@ static void queue_scan(struct consumers *g)
 /* The first slice runs inside the call: a small stream is done when it returns. */
 void retention_scan(struct consumers *g)
 {
-    if (!scans(g)) {
+    if (!may_scan(g)) {
         g->scan_upto = 0; /* one that is under way ends */
         return;
     }
@@ -174,7 +174,7 @@ void retention_scan(struct consumers *g)
 /* Messages accepted before a scan and committed after it: a consumer wanted them then. */
 void retention_news(struct consumers *g, uint64_t seq)
 {
-    if (seq <= g->scan_upto && scans(g))
+    if (seq <= g->scan_upto && may_scan(g))
         queue_scan(g);
 }
 
@@ -182,7 +182,7 @@ void retention_news(struct consumers *g, uint64_t seq)
  * the first slice inside the call. */
 void retention_deleted(struct consumers *g)
 {
-    if (!scans(g))
+    if (!may_scan(g))
         return;
     if (g->count > 0 || stream_drop_all(g->stream) != 0)
         retention_scan(g);

@@ -97,7 +97,7 @@ static int write_kind(struct consumer *c, bool given, uint64_t page)
     return rc == MF_NOTFOUND ? 0 : rc;
 }
 
-/* What is given up is written first: it must not be missing from both. */
+/* Given-up messages are written first, so that none is missing from both lists. */
 static int write_page(struct consumer *c, uint64_t page)
 {
     int rc = write_kind(c, true, page);
@@ -169,7 +169,7 @@ static uint64_t page_at(const struct mf_list *pos)
     return mf_container(pos, struct pend, order)->sseq / STATE_PAGE;
 }
 
-/* Those of a list that is sorted: also pages between that hold none, if that takes fewer steps. */
+/* Visits the pages of a sorted list, and empty pages between them if that needs fewer steps. */
 static void each_page_of(const struct mf_list *list, size_t n,
                          void (*visit)(void *arg, uint64_t page), void *arg)
 {
@@ -194,8 +194,7 @@ static void each_page(const struct pending *p, void (*visit)(void *arg, uint64_t
     each_page_of(&p->given, p->unsorted ? 0 : p->given_up, visit, arg);
 }
 
-/* It is tried again soon: a client that asks for its ack's confirmation must not be told of what is
- * not there. */
+/* The write is tried again soon: an ack must not be confirmed before it is stored. */
 static void flush_again(struct consumer *c, int rc)
 {
     struct consumers *g = c->set;
@@ -328,7 +327,7 @@ struct confirms {
     struct mf_list list;
 };
 
-static void confirmed(struct store_wait *w, int status)
+static void send_confirms(struct store_wait *w, int status)
 {
     struct confirms *all = mf_container(w, struct confirms, wait);
     struct mf_list *n;
@@ -355,7 +354,7 @@ void state_flush_group(struct loop_defer *d)
     if (rc == 0)
         rc = stream_barrier(g->stream, &all->wait);
     if (rc != 0)
-        confirmed(&all->wait, rc);
+        send_confirms(&all->wait, rc);
 }
 
 static struct confirms *confirms_of(struct consumers *g)
@@ -365,7 +364,7 @@ static struct confirms *confirms_of(struct consumers *g)
     if (all == NULL && (all = calloc(1, sizeof *all)) != NULL) {
         mf_list_init(&all->list);
         all->host = g->host;
-        all->wait.done = confirmed;
+        all->wait.done = send_confirms;
         g->confirms = all;
     }
     return all;

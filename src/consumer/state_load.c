@@ -120,7 +120,7 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
             state_touch(c, sseq);
             continue;
         }
-        if (!stream_present(c->set->stream, sseq)) { /* it went, and its consumer was not told */
+        if (!stream_present(c->set->stream, sseq)) { /* removed without a notification */
             c->wait.lost = c->wait.lost || !given;
             state_touch(c, sseq);
             continue;

@@ -1,12 +1,12 @@
 /* consumer_wait.c: push consumers that wait for a subscriber.
  *
  * Happy path: waits_set() notes a consumer under its deliver subject and has the router report
- * subscriptions; subscribed() finds the consumers that may match; wake() notifies them at the end
- * of the turn, when the subscriber has sent all its subscriptions.  A consumer stays noted until it
- * calls waits_set() again.
- * Failure: without memory to note a consumer, every subscription makes wake() look at all push
- * consumers of the account, until each of them is noted or has a subscriber.
- * Close: waits_drop() forgets the consumers of a stream before they are closed. */
+ * subscriptions; observe_subscribe() finds the consumers that may match; wake_waiters() notifies
+ * them at the end of the turn, when the subscriber has sent all its subscriptions.  A consumer
+ * stays noted until it calls waits_set() again. Failure: without memory to note a consumer, every
+ * subscription makes wake_waiters() look at all push consumers of the account, until each of them
+ * is noted or has a subscriber. Close: waits_drop() forgets the consumers of a stream before they
+ * are closed. */
 #include "jetstream/jetstream_impl.h"
 
 #include "codec/hash.h"
@@ -40,7 +40,7 @@ static void wake_up(struct js_account *ja, struct waiter *w, struct mf_slice que
     loop_defer(ja->js->loop, &js_wire(ja)->waits.wake);
 }
 
-static void subscribed(void *arg, const struct router_sub *s)
+static void observe_subscribe(void *arg, const struct router_sub *s)
 {
     struct mf_slice pattern = s->pattern, queue = s->queue;
     struct js_account *ja = arg;
@@ -67,7 +67,7 @@ static void subscribed(void *arg, const struct router_sub *s)
 }
 
 /* The router reports subscriptions only while consumers wait. */
-static void listen(struct js_account *ja)
+static void update_observer(struct js_account *ja)
 {
     bool on = js_wire(ja)->waits.by_subject.count > 0 || js_wire(ja)->waits.lost;
 
@@ -79,7 +79,7 @@ static void listen(struct js_account *ja)
 
 /* --- waiting consumers ------------------------------------------------------------------------ */
 
-static void forget(struct js_account *ja, struct waiter *w)
+static void remove_waiter(struct js_account *ja, struct waiter *w)
 {
     table_del(&js_wire(ja)->waits.by_subject, &w->node);
     mf_list_del(&w->link);
@@ -87,7 +87,7 @@ static void forget(struct js_account *ja, struct waiter *w)
     free(w);
 }
 
-static bool note(struct js_account *ja, struct consumer *c)
+static bool add_waiter(struct js_account *ja, struct consumer *c)
 {
     struct waiter *w = calloc(1, sizeof *w);
 
@@ -107,18 +107,18 @@ void waits_set(struct js_account *ja, struct consumer *c, bool on)
     struct waiter *w = consumer_data(c);
 
     if (w != NULL)
-        forget(ja, w);
-    if (on && !note(ja, c)) {
+        remove_waiter(ja, w);
+    if (on && !add_waiter(ja, c)) {
         log_error("account %s: consumer %s waits for a subscriber: out of memory",
                   account_name(ja->account), consumer_name(c));
         js_wire(ja)->waits.lost = true;
     }
-    listen(ja);
+    update_observer(ja);
 }
 
 /* --- notifying them --------------------------------------------------------------------------- */
 
-static void look(void *arg, struct consumer *c)
+static void check_interest(void *arg, struct consumer *c)
 {
     struct js_account *ja = arg;
     const struct consumer_config *cfg = consumer_config(c);
@@ -128,7 +128,7 @@ static void look(void *arg, struct consumer *c)
         return;
     if (js_wire(ja)->consumer_host.interest(ja, subject, mf_str(cfg->deliver_group)))
         consumer_interest_gained(c);
-    else if (!note(ja, c))
+    else if (!add_waiter(ja, c))
         js_wire(ja)->waits.lost = true;
 }
 
@@ -137,10 +137,10 @@ static void look_at_stream(void *arg, struct stream *s)
     struct consumers *g = js_consumers(s);
 
     if (g != NULL)
-        consumers_each(g, look, arg);
+        consumers_each(g, check_interest, arg);
 }
 
-static void wake(struct loop_defer *d)
+static void wake_waiters(struct loop_defer *d)
 {
     struct js_account *ja = &mf_container(d, struct js_wire, waits.wake)->account;
     struct mf_list woken, *n;
@@ -152,7 +152,7 @@ static void wake(struct loop_defer *d)
     if (js_wire(ja)->waits.lost && ja->catalog != NULL && !ja->closing) {
         js_wire(ja)->waits.lost = false;
         catalog_each(ja->catalog, MF_SLICE_NONE, look_at_stream, ja);
-        listen(ja);
+        update_observer(ja);
     }
 }
 
@@ -161,8 +161,9 @@ static void wake(struct loop_defer *d)
 void waits_init(struct js_account *ja)
 {
     mf_list_init(&js_wire(ja)->waits.woken);
-    js_wire(ja)->waits.wake.fn = wake;
-    js_wire(ja)->waits.observer = (struct router_observer){.subscribed = subscribed, .arg = ja};
+    js_wire(ja)->waits.wake.fn = wake_waiters;
+    js_wire(ja)->waits.observer =
+        (struct router_observer){.subscribed = observe_subscribe, .arg = ja};
 }
 
 void waits_drop(struct js_account *ja, const struct consumers *g)
@@ -181,8 +182,8 @@ void waits_drop(struct js_account *ja, const struct consumers *g)
         }
     }
     while ((n = mf_list_pop(&gone)) != NULL) /* after the walk: deleting may shrink the table */
-        forget(ja, mf_container(n, struct waiter, link));
-    listen(ja);
+        remove_waiter(ja, mf_container(n, struct waiter, link));
+    update_observer(ja);
 }
 
 void waits_fini(struct js_account *ja)

@@ -89,7 +89,7 @@ static void host_await(void *arg, struct consumer *c, bool on)
 /* --- in: which consumer ----------------------------------------------------------------------- */
 
 /* Cuts off the first token; *rest is empty after the last. */
-static struct mf_slice cut(struct mf_slice *rest)
+static struct mf_slice cut_token(struct mf_slice *rest)
 {
     const uint8_t *dot = rest->len == 0 ? NULL : memchr(rest->ptr, '.', rest->len);
     struct mf_slice token = *rest;
@@ -113,9 +113,9 @@ static size_t count_tokens(struct mf_slice s)
 }
 
 /* The consumer that <stream>.<consumer> at the start of *rest names; NULL: there is none. */
-static struct consumer *named(struct js_account *ja, struct mf_slice *rest)
+static struct consumer *find_named(struct js_account *ja, struct mf_slice *rest)
 {
-    struct mf_slice stream = cut(rest), name = cut(rest);
+    struct mf_slice stream = cut_token(rest), name = cut_token(rest);
     struct stream *s = catalog_find(ja->catalog, stream);
     struct consumers *g = s == NULL ? NULL : js_consumers(s);
 
@@ -126,7 +126,7 @@ static struct consumer *named(struct js_account *ja, struct mf_slice *rest)
 static bool cut_place(const struct js_account *ja, struct mf_slice *rest)
 {
     const char *domain = jetstream_domain(ja->js);
-    struct mf_slice first = cut(rest), second = cut(rest);
+    struct mf_slice first = cut_token(rest), second = cut_token(rest);
 
     return mf_eq_str(first, *domain == '\0' ? "_" : domain) && mf_eq_str(second, js_wire(ja)->hash);
 }
@@ -141,7 +141,7 @@ static struct mf_slice ack_tokens(struct mf_slice rest)
     struct mf_slice all = rest;
 
     for (unsigned i = 0; i < ACK_TOKENS; i++)
-        (void)cut(&rest);
+        (void)cut_token(&rest);
     return rest.len == 0 ? all : mf_slice(all.ptr, (size_t)(rest.ptr - all.ptr) - 1);
 }
 
@@ -156,7 +156,7 @@ static bool ack_deliver(struct router_sub *sub, const struct router_msg *m)
         return false;
     if (n != ACK_TOKENS + 2 && (n < ACK_TOKENS + 4 || !cut_place(ja, &rest)))
         return false;
-    c = named(ja, &rest);
+    c = find_named(ja, &rest);
     if (c == NULL || consumer_config(c)->ack_policy == ACK_NONE ||
         consumer_config(c)->ack_policy == ACK_FLOW_CONTROL)
         return false;
@@ -174,7 +174,7 @@ static bool flow_deliver(struct router_sub *sub, const struct router_msg *m)
 
     if (m->no_request || delivering > 0 || (n != 3 && (n != 5 || !cut_place(ja, &rest))))
         return false;
-    c = named(ja, &rest);
+    c = find_named(ja, &rest);
     if (c == NULL || !consumer_config(c)->flow_control)
         return false;
     consumer_flow(c, rest, m->msg->hdr);
@@ -191,7 +191,7 @@ bool consumer_wire_next(struct js_account *ja, const struct router_msg *m, struc
     rest = mf_slice(rest.ptr + prefix.len, rest.len - prefix.len);
     if (count_tokens(rest) != 2)
         return false;
-    c = named(ja, &rest);
+    c = find_named(ja, &rest);
     if (c == NULL)
         return false;
     if (m->msg->reply.len == 0)

@@ -22,7 +22,7 @@
 
 /* --- sending -------------------------------------------------------------------------------- */
 
-static uint8_t *put(uint8_t *at, struct mf_slice s)
+static uint8_t *put_bytes(uint8_t *at, struct mf_slice s)
 {
     if (s.len > 0)
         memcpy(at, s.ptr, s.len);
@@ -38,7 +38,7 @@ static uint8_t *put_u64(uint8_t *at, uint64_t v)
         text[--n] = (char)('0' + v % 10);
         v /= 10;
     } while (v > 0);
-    return put(at, mf_slice(text + n, sizeof text - n));
+    return put_bytes(at, mf_slice(text + n, sizeof text - n));
 }
 
 void direct_send(struct js_account *ja, const char *stream, struct mf_slice reply,
@@ -57,25 +57,26 @@ void direct_send(struct js_account *ja, const char *stream, struct mf_slice repl
         direct_send_status(ja, reply, DIRECT_NO_MEMORY);
         return;
     }
-    at = put(at, m->hdr.len > 2 ? mf_slice(m->hdr.ptr, m->hdr.len - 2) : MF_LIT("NATS/1.0\r\n"));
-    at = put(at, MF_LIT("Nats-Stream: "));
-    at = put(at, name);
-    at = put(at, MF_LIT("\r\nNats-Subject: "));
-    at = put(at, m->subject);
-    at = put(at, MF_LIT("\r\nNats-Sequence: "));
+    at = put_bytes(at,
+                   m->hdr.len > 2 ? mf_slice(m->hdr.ptr, m->hdr.len - 2) : MF_LIT("NATS/1.0\r\n"));
+    at = put_bytes(at, MF_LIT("Nats-Stream: "));
+    at = put_bytes(at, name);
+    at = put_bytes(at, MF_LIT("\r\nNats-Subject: "));
+    at = put_bytes(at, m->subject);
+    at = put_bytes(at, MF_LIT("\r\nNats-Sequence: "));
     at = put_u64(at, m->seq);
-    at = put(at, MF_LIT("\r\nNats-Time-Stamp: "));
+    at = put_bytes(at, MF_LIT("\r\nNats-Time-Stamp: "));
     at += clock_put_rfc3339((char *)at, m->ts_ns);
     if (place != NULL) {
-        at = put(at, MF_LIT("\r\nNats-Num-Pending: "));
+        at = put_bytes(at, MF_LIT("\r\nNats-Num-Pending: "));
         at = put_u64(at, place->pending);
-        at = put(at, MF_LIT("\r\nNats-Last-Sequence: "));
+        at = put_bytes(at, MF_LIT("\r\nNats-Last-Sequence: "));
         at = put_u64(at, place->last_seq);
     }
-    at = put(at, MF_LIT("\r\n"));
+    at = put_bytes(at, MF_LIT("\r\n"));
     if (life != NULL)
         at += stream_put_lifetime((char *)at, life, jetstream_now_ns(ja->js));
-    at = put(at, MF_LIT("\r\n"));
+    at = put_bytes(at, MF_LIT("\r\n"));
     js_publish(ja, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
                m->payload);
     lend_give(block);
@@ -199,14 +200,14 @@ static const struct json_field fields[] = {
 static const struct json_type req_type = {"JSApiMsgGetRequest", sizeof(struct direct_req), fields,
                                           MF_COUNT(fields)};
 
-static bool asked(const char *text)
+static bool is_given(const char *text)
 {
     return text != NULL && *text != '\0';
 }
 
-static bool conflicting(const struct direct_req *r)
+static bool has_conflict(const struct direct_req *r)
 {
-    bool last = asked(r->last), next = asked(r->next), multi = r->multi.n > 0;
+    bool last = is_given(r->last), next = is_given(r->next), multi = r->multi.n > 0;
 
     return (r->seq > 0 && (last || r->has_start)) || (r->has_start && last) ||
            (last && (next || r->batch > 0 || multi)) || (next && multi) ||
@@ -241,15 +242,15 @@ static void get_last(struct js_account *ja, struct stream *s, struct mf_slice re
 static void get_by_body(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         struct direct_req *r, struct arena *mem)
 {
-    if (r->seq == 0 && !asked(r->last) && !asked(r->next) && r->multi.n == 0 && !r->has_start)
+    if (r->seq == 0 && !is_given(r->last) && !is_given(r->next) && r->multi.n == 0 && !r->has_start)
         direct_send_status(ja, reply, EMPTY);
-    else if (conflicting(r))
+    else if (has_conflict(r))
         direct_send_status(ja, reply, BAD);
     else if (r->multi.n > 0 || r->batch != 0 || r->has_start)
         direct_batch_start(ja, s, reply, r, mem);
-    else if (asked(r->next))
+    else if (is_given(r->next))
         direct_find_start(ja, s, reply, r, mem);
-    else if (asked(r->last))
+    else if (is_given(r->last))
         get_last(ja, s, reply, mf_str(r->last), r);
     else
         direct_get_one(ja, s, reply, r->seq, direct_how(r));
@@ -259,7 +260,7 @@ static void get_by_body(struct js_account *ja, struct stream *s, struct mf_slice
 static void get_by_subject(struct js_account *ja, struct stream *s, struct mf_slice reply,
                            struct mf_slice subject, const struct direct_req *r)
 {
-    if (asked(r->last) || asked(r->next) || r->multi.n > 0 || r->seq != 0 || r->batch != 0 ||
+    if (is_given(r->last) || is_given(r->next) || r->multi.n > 0 || r->seq != 0 || r->batch != 0 ||
         r->has_start || r->up_to_seq != 0 || r->has_up_to)
         direct_send_status(ja, reply, BAD);
     else

@@ -219,7 +219,7 @@ static void load_done(struct stream_load *l, int status)
     if (status == 0)
         send_msg(b, l->stream, &l->msg);
     else
-        b->seq = l->seq + 1; /* gone, or damaged: the others are still wanted */
+        b->seq = l->seq + 1; /* removed or damaged: the others are still sent */
     batch_later(b);
 }
 

@@ -13,7 +13,7 @@ struct direct_batch {
     struct js_account *ja;
     struct direct_req req;
     struct arena mem; /* of req */
-    char *name;       /* of the stream; with created_ns it tells a new stream of that name */
+    char *name;       /* of the stream; with created_ns it identifies a new stream of that name */
     int64_t created_ns;
     struct mf_slice reply;
     /* One slice of the next step.  Ends the batch, or calls batch_later(), or waits. */

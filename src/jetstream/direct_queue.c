@@ -19,7 +19,7 @@ struct waiting_get {
     size_t bytes;
 };
 
-static struct mf_slice keep(uint8_t **at, struct mf_slice s)
+static struct mf_slice keep_bytes(uint8_t **at, struct mf_slice s)
 {
     struct mf_slice copy = mf_slice(*at, s.len);
 
@@ -77,11 +77,11 @@ void direct_queue_add(struct js_account *ja, const struct direct_get *g)
         return;
     }
     x->bytes = bytes;
-    x->get.name = keep(&at, g->name);
-    x->get.subject = keep(&at, g->subject);
-    x->get.reply = keep(&at, g->reply);
-    x->get.hdr = keep(&at, g->hdr);
-    x->get.payload = keep(&at, g->payload);
+    x->get.name = keep_bytes(&at, g->name);
+    x->get.subject = keep_bytes(&at, g->subject);
+    x->get.reply = keep_bytes(&at, g->reply);
+    x->get.hdr = keep_bytes(&at, g->hdr);
+    x->get.payload = keep_bytes(&at, g->payload);
     mf_list_push(&q->gets, &x->link);
     q->ngets++;
     q->bytes += bytes;

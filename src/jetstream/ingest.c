@@ -2,8 +2,9 @@
  *
  * Each subject of a stream is a subscription in the account's router.  Happy path: accept_publish()
  * takes an ingest from the pool, keeps the reply subject and hands the message to the stream; after
- * the commit, acked() writes the publish ack and sends it.  Nothing is allocated per message once
- * the pool is filled.  Publishes of one read share a commit group, their acks one write per client.
+ * the commit, finish_publish() writes the publish ack and sends it.  Nothing is allocated per
+ * message once the pool is filled.  Publishes of one read share a commit group, their acks one
+ * write per client.
  */
 #include "jetstream/jetstream_impl.h"
 #include "jetstream/js_json.h"
@@ -197,7 +198,7 @@ static void send_ack(struct ingest_stream *in, struct mf_slice reply, const stru
     lend_give(body);
 }
 
-static void acked(struct stream_publish *p, const struct stream_ack *a)
+static void finish_publish(struct stream_publish *p, const struct stream_ack *a)
 {
     struct ingest *i = mf_container(p, struct ingest, pub);
     struct ingest_stream *in = i->in;
@@ -221,7 +222,7 @@ static bool accept_publish(struct router_sub *sub, const struct router_msg *m)
         send_no_memory(in, reply);
         return true;
     }
-    i->pub = (struct stream_publish){.msg = *m->msg, .done = acked};
+    i->pub = (struct stream_publish){.msg = *m->msg, .done = finish_publish};
     i->in = in;
     i->long_reply = NULL;
     i->reply_len = reply.len;
@@ -239,7 +240,7 @@ static bool accept_publish(struct router_sub *sub, const struct router_msg *m)
 
 /* --- streams added, changed, removed ------------------------------------------------------- */
 
-static void unsubscribe(struct ingest_stream *in)
+static void unsubscribe_subjects(struct ingest_stream *in)
 {
     for (size_t i = 0; i < in->nsubs; i++)
         router_unsubscribe(account_router(in->ja->account), &in->subs[i].sub);
@@ -248,7 +249,7 @@ static void unsubscribe(struct ingest_stream *in)
     in->nsubs = 0;
 }
 
-static int subscribe(struct ingest_stream *in)
+static int subscribe_subjects(struct ingest_stream *in)
 {
     const struct stream_config *c = stream_config(in->stream);
     struct ingest_sub *subs = calloc(c->subjects.n + 1, sizeof *subs);
@@ -267,7 +268,7 @@ static int subscribe(struct ingest_stream *in)
         free(subs);
         return rc;
     }
-    unsubscribe(in);
+    unsubscribe_subjects(in);
     in->subs = subs;
     in->nsubs = c->subjects.n;
     in->no_ack = c->no_ack;
@@ -298,7 +299,7 @@ int ingest_add(struct js_account *ja, struct stream *s)
     in->ja = ja;
     in->stream = s;
     write_start(in);
-    rc = mf_buf_failed(&in->start) || mf_buf_failed(&in->name) ? MF_NOMEM : subscribe(in);
+    rc = mf_buf_failed(&in->start) || mf_buf_failed(&in->name) ? MF_NOMEM : subscribe_subjects(in);
     if (rc != 0) {
         in_free(in);
         return rc;
@@ -311,7 +312,7 @@ void ingest_change(struct stream *s)
 {
     struct ingest_stream *in = stream_data(s);
 
-    if (in != NULL && subscribe(in) != 0)
+    if (in != NULL && subscribe_subjects(in) != 0)
         log_error("stream %s: no memory for its new subjects", stream_name(s));
 }
 
@@ -322,7 +323,7 @@ void ingest_remove(struct stream *s)
     if (in == NULL)
         return;
     stream_set_data(s, NULL);
-    unsubscribe(in);
+    unsubscribe_subjects(in);
     in->gone = true;
     if (in->waiting == 0)
         in_free(in);

@@ -204,7 +204,7 @@ static int catalog_begin(struct js_account *ja, struct mf_error *e)
 
     if (dir == NULL)
         return mf_fail(e, MF_NOMEM, "JetStream");
-    if (folder_in_use(ja->js, dir)) { /* catalog_ended() comes back to it */
+    if (folder_in_use(ja->js, dir)) { /* catalog_ended() tries again */
         free(dir);
         return 0;
     }
@@ -228,7 +228,7 @@ static int listen_all(struct js_account *ja, struct mf_error *e)
     return ja->catalog != NULL ? wire_listen(ja, e) : 0;
 }
 
-static void unlisten(struct js_account *ja)
+static void unlisten_account(struct js_account *ja)
 {
     ja->js->setup.hooks->account_unlisten(ja);
     wire_unlisten(ja);
@@ -292,7 +292,7 @@ static void account_close(struct js_account *ja)
 {
     struct catalog *c = ja->catalog;
 
-    unlisten(ja);
+    unlisten_account(ja);
     ja->closing = true;
     ja->limits = &no_limits; /* its own belong to the options, which may be freed before it */
     ja->host.ttl = NULL;     /* so does the ttl block */
@@ -348,7 +348,7 @@ static void account_follow(struct js_account *ja)
         if (ja->catalog == NULL && catalog_begin(ja, &e) != 0)
             log_error("account %s: %s", account_name(ja->account), e.text);
     }
-    unlisten(ja); /* imports may have changed */
+    unlisten_account(ja); /* imports may have changed */
     if (listen_all(ja, &e) != 0)
         log_error("account %s: %s", account_name(ja->account), e.text);
 }
@@ -373,7 +373,7 @@ static void accounts_follow(struct jetstream *js)
 #define CLOCK_LOOK_NS CLOCK_S
 #define CLOCK_STEP_NS (10 * CLOCK_MS)
 
-static void stepped(void *arg, struct stream *s)
+static void step_clock(void *arg, struct stream *s)
 {
     struct consumers *g = js_consumers(s);
 
@@ -402,7 +402,7 @@ static void clock_look(void *arg)
         {
             struct js_account *ja = mf_container(pos, struct js_account, link);
             if (ja->catalog != NULL)
-                catalog_each(ja->catalog, MF_SLICE_NONE, stepped, &back);
+                catalog_each(ja->catalog, MF_SLICE_NONE, step_clock, &back);
         }
     x->ahead_ns = ahead_ns;
     x->wall_ns = moved ? wall_ns : x->wall_ns; /* small steps add up */
@@ -456,7 +456,7 @@ void jetstream_reload(struct jetstream *js, const struct options *o)
         accounts_follow(js);
 }
 
-static void ended(struct loop_defer *d)
+static void finish_close(struct loop_defer *d)
 {
     struct jetstream_impl *x = mf_container(d, struct jetstream_impl, ended);
     void (*closed)(void *arg) = x->closed;
@@ -479,7 +479,7 @@ static void maybe_ended(struct jetstream *js)
 
     if (!x->closing || x->open_catalogs > 0)
         return;
-    x->ended.fn = ended;
+    x->ended.fn = finish_close;
     loop_defer(js->loop, &x->ended);
 }
 

@@ -31,14 +31,14 @@ void cache_fini(struct cache *c)
     c->sets = c->entries = 0;
 }
 
-static void place(struct cache_set *s, unsigned way, struct cache_entry *e)
+static void place_entry(struct cache_set *s, unsigned way, struct cache_entry *e)
 {
     s->way[way] = e;
     s->tag[way] = (uint16_t)(e->hash >> 48);
 }
 
 /* Doubles the sets.  The entries of each old set spread over two new ones, so all find a place. */
-static bool grow(struct cache *c)
+static bool grow_sets(struct cache *c)
 {
     uint32_t sets = c->sets == 0 ? SETS_MIN : c->sets * 2;
     struct cache_set *old = c->set, *set = aligned_alloc(64, sets * sizeof *set);
@@ -50,7 +50,7 @@ static bool grow(struct cache *c)
         for (unsigned w = 0; w < CACHE_WAYS; w++) {
             struct cache_entry *e = old[i].way[w];
             if (e != NULL)
-                place(&set[e->hash & (sets - 1)], w, e);
+                place_entry(&set[e->hash & (sets - 1)], w, e);
         }
     }
     free(old);
@@ -63,7 +63,7 @@ static bool grow(struct cache *c)
  * stale one or the first that was not used since the clock hand passed.  CACHE_WAYS: none.  Entries
  * are not read before the second request: for a subject that is published once they would cost four
  * cache misses. */
-static unsigned choose(const struct cache *c, struct cache_set *s, uint64_t hash)
+static unsigned choose_way(const struct cache *c, struct cache_set *s, uint64_t hash)
 {
     for (unsigned w = 0; w < CACHE_WAYS; w++)
         if (s->way[w] == NULL)
@@ -86,10 +86,10 @@ static unsigned choose(const struct cache *c, struct cache_set *s, uint64_t hash
 static struct cache_entry *new_entry(struct cache *c, struct mf_slice subject, uint64_t hash,
                                      uint32_t items)
 {
-    if (c->entries >= 2 * c->sets && c->sets < CACHE_SETS_MAX && !grow(c) && c->set == NULL)
+    if (c->entries >= 2 * c->sets && c->sets < CACHE_SETS_MAX && !grow_sets(c) && c->set == NULL)
         return NULL;
     struct cache_set *s = cache_set_of(c, hash);
-    unsigned way = choose(c, s, hash);
+    unsigned way = choose_way(c, s, hash);
     if (way == CACHE_WAYS)
         return NULL;
     struct cache_entry *e = malloc(sizeof *e + items * sizeof e->item[0] + subject.len);
@@ -100,11 +100,11 @@ static struct cache_entry *new_entry(struct cache *c, struct mf_slice subject, u
     if (s->way[way] == NULL)
         c->entries++;
     free(s->way[way]);
-    place(s, way, e);
+    place_entry(s, way, e);
     return e;
 }
 
-static void drop(struct cache *c, struct cache_entry *e)
+static void drop_entry(struct cache *c, struct cache_entry *e)
 {
     struct cache_set *s = cache_set_of(c, e->hash);
 
@@ -122,7 +122,7 @@ void cache_put(struct cache *c, struct cache_entry *stale, struct mf_slice subje
     struct cache_entry *e = stale;
 
     if (e != NULL && items > e->cap) {
-        drop(c, e);
+        drop_entry(c, e);
         e = NULL;
     }
     if (n == 0 || items > CACHE_ITEMS || subject.len > CACHE_SUBJECT)
@@ -148,7 +148,7 @@ void cache_forget(struct cache *c, struct mf_slice pattern, bool wild)
     if (!wild) {
         struct cache_entry *e = cache_find(c, pattern, hash_slice(pattern));
         if (e != NULL)
-            drop(c, e);
+            drop_entry(c, e);
         return;
     }
     (void)subject_next_token(&pattern, &first); /* a wildcard pattern has a token */

@@ -42,7 +42,7 @@ static bool list_add(struct trie_list *l, uintptr_t item)
     return true;
 }
 
-static bool reached(struct trie *t, const struct node *n)
+static bool add_reached(struct trie *t, const struct node *n)
 {
     if (n->len > 0 && !list_add(&t->found, (uintptr_t)n))
         return false;
@@ -80,14 +80,14 @@ static bool append_groups(struct trie *t)
 }
 
 /* Follows the literal tokens from one place on. */
-static bool follow(struct trie *t, uint32_t n, struct trie_step at, uint32_t *aside)
+static bool follow_literals(struct trie *t, uint32_t n, struct trie_step at, uint32_t *aside)
 {
     const struct node *node = at.node;
 
     for (uint32_t level = at.level; node != NULL; level++) {
         if (level == n)
-            return reached(t, node);
-        if (node->has_tail && !reached(t, trie_wild_child(t, node, NODE_TAIL)))
+            return add_reached(t, node);
+        if (node->has_tail && !add_reached(t, trie_wild_child(t, node, NODE_TAIL)))
             return false;
         if (node->has_star)
             t->stack[(*aside)++] =
@@ -107,10 +107,10 @@ bool trie_match(struct trie *t, uint32_t n)
     t->found.n = t->groups.n = 0;
     if (n == 0)
         return true;
-    if (!follow(t, n, (struct trie_step){t->root, 0}, &aside))
+    if (!follow_literals(t, n, (struct trie_step){t->root, 0}, &aside))
         return false;
     while (aside > 0)
-        if (!follow(t, n, t->stack[--aside], &aside))
+        if (!follow_literals(t, n, t->stack[--aside], &aside))
             return false;
     return t->groups.n == 0 || append_groups(t);
 }

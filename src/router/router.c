@@ -277,7 +277,7 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
     return taken;
 }
 
-static inline size_t publish(struct router *r, const struct router_msg *m)
+static inline size_t publish_message(struct router *r, const struct router_msg *m)
 {
     r->matches++;
     r->starved = false;
@@ -304,7 +304,7 @@ size_t router_publish(struct router *r, const struct router_msg *m)
     size_t taken;
 
     lend_enter();
-    taken = publish(r, m);
+    taken = publish_message(r, m);
     lend_leave();
     return taken;
 }
@@ -400,7 +400,7 @@ void router_each(struct router *r, void (*visit)(void *arg, struct router_sub *s
     trie_each(&r->trie, each_of_node, &e);
 }
 
-static uint64_t fanout(const struct cache_entry *e)
+static uint64_t count_fanout(const struct cache_entry *e)
 {
     uint64_t n = 0;
 
@@ -423,7 +423,7 @@ void router_stats(struct router *r, struct router_stats *out)
         const struct cache_entry *e = r->cache.set[i / CACHE_WAYS].way[i % CACHE_WAYS];
         if (e == NULL || !cache_fresh(&r->cache, e))
             continue; /* nodes of a stale entry may be freed */
-        uint64_t n = fanout(e);
+        uint64_t n = count_fanout(e);
         fresh++;
         sum += n;
         if (n > out->max_fanout)

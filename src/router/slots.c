@@ -21,7 +21,7 @@ static uint32_t tomb_link(const struct router_sub *s)
     return (uint32_t)((uintptr_t)s >> 1);
 }
 
-static bool resize(struct node *n, uint8_t cap_log)
+static bool resize_slots(struct node *n, uint8_t cap_log)
 {
     struct router_sub *one = n->cap_log == 0 && n->len > 0 ? n->subs.one : NULL;
     struct router_sub **old = n->cap_log == 0 ? NULL : n->subs.many;
@@ -38,14 +38,14 @@ static bool resize(struct node *n, uint8_t cap_log)
 
 int trie_add_sub(struct node *n, struct router_sub *s)
 {
-    if (n->len == 1u << n->cap_log && !resize(n, n->cap_log == 0 ? 2 : n->cap_log + 1))
+    if (n->len == 1u << n->cap_log && !resize_slots(n, n->cap_log == 0 ? 2 : n->cap_log + 1))
         return MF_NOMEM;
     s->pos = n->len;
     node_slots(n)[n->len++] = s;
     return 0;
 }
 
-static void trim(struct node *n)
+static void trim_slots(struct node *n)
 {
     uint8_t cap_log = n->cap_log;
 
@@ -60,7 +60,7 @@ static void trim(struct node *n)
     while (cap_log > 2 && n->len <= 1u << cap_log >> 2)
         cap_log--;
     if (cap_log < n->cap_log)
-        (void)resize(n, cap_log); /* without memory the array stays large */
+        (void)resize_slots(n, cap_log); /* without memory the array stays large */
 }
 
 void trie_remove_sub(struct node *n, struct router_sub *s)
@@ -75,7 +75,7 @@ void trie_remove_sub(struct node *n, struct router_sub *s)
     }
     slot[s->pos] = slot[--n->len];
     slot[s->pos]->pos = s->pos;
-    trim(n);
+    trim_slots(n);
 }
 
 void trie_settle(struct node *n)
@@ -85,7 +85,7 @@ void trie_settle(struct node *n)
     while (n->tomb != 0) {
         uint32_t hole = n->tomb - 1;
         n->tomb = tomb_link(slot[hole]);
-        /* Those at the end need no filling; they are passed again when their turn comes. */
+        /* Those at the end need no filling; they are passed again later. */
         while (n->len > 0 && !sub_alive(slot[n->len - 1]))
             n->len--;
         if (hole < n->len) {
@@ -93,5 +93,5 @@ void trie_settle(struct node *n)
             slot[hole]->pos = hole;
         }
     }
-    trim(n);
+    trim_slots(n);
 }

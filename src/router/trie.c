@@ -152,7 +152,7 @@ static struct node *new_child(struct trie *t, struct node *parent, enum node_kin
 }
 
 /* Frees n and those parents that have no other use. */
-static void prune(struct trie *t, struct node *n)
+static void prune_nodes(struct trie *t, struct node *n)
 {
     while (n != t->root && n->len == 0 && n->kids == 0) {
         struct node *parent = n->parent;
@@ -192,7 +192,7 @@ void trie_release(struct trie *t, struct node *n)
         n = pattern;
     }
     forget_pattern(n);
-    prune(t, n);
+    prune_nodes(t, n);
 }
 
 static bool remember_pattern(struct node *n, struct mf_slice pattern)
@@ -244,7 +244,7 @@ struct node *trie_pattern(struct trie *t, struct mf_slice pattern)
             bool last = rest.ptr == NULL;
             child = new_child(t, n, kind, last ? pattern : token, token.len, hash);
             if (child == NULL) {
-                prune(t, n);
+                prune_nodes(t, n);
                 return NULL;
             }
             if (last) {
@@ -257,7 +257,7 @@ struct node *trie_pattern(struct trie *t, struct mf_slice pattern)
     }
     if (remember_pattern(n, pattern))
         return n;
-    prune(t, n);
+    prune_nodes(t, n);
     return NULL;
 }
 

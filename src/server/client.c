@@ -2,9 +2,9 @@
  *
  * Happy path: client_accept() sends INFO (after or before TLS), bytes_in() parses whole commands
  * straight from the read buffer, CONNECT enters an account, and a function of its own executes each
- * command. Failure: client_close() sends -ERR, flushes the output and closes; closed() is the only
- * place where a session ends: subscriptions are removed, the client leaves its account, memory is
- * freed. Waiting: while a worker checks credentials, or a slow reader stalls a publisher, the
+ * command. Failure: client_close() sends -ERR, flushes the output and closes; finish_close() is the
+ * only place where a session ends: subscriptions are removed, the client leaves its account, memory
+ * is freed. Waiting: while a worker checks credentials, or a slow reader stalls a publisher, the
  * connection is paused and net keeps the unparsed bytes. */
 #include "server/client_trace_impl.h"
 #include "server/server_impl.h"
@@ -330,7 +330,7 @@ static bool pinned_ok(const struct client *c, const struct options_tls *t)
     return false;
 }
 
-static void secured(void *arg)
+static void finish_tls(void *arg)
 {
     struct client *c = arg;
     char label[256];
@@ -364,7 +364,7 @@ void client_free(struct client *c)
     free(c);
 }
 
-static void closed(void *arg, enum net_why why, const char *text)
+static void finish_close(void *arg, enum net_why why, const char *text)
 {
     struct client *c = arg;
     struct server *s = c->srv;
@@ -395,7 +395,7 @@ static void closed(void *arg, enum net_why why, const char *text)
 }
 
 static const struct net_handler client_handler = {
-    .bytes = bytes_in, .drained = NULL, .secured = secured, .closed = closed};
+    .bytes = bytes_in, .drained = NULL, .secured = finish_tls, .closed = finish_close};
 
 static struct client *client_new(struct server *s, struct net_conn *conn, enum client_kind kind)
 {

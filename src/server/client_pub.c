@@ -128,7 +128,7 @@ static bool is_trace_only(struct mf_slice hdr)
 }
 
 /* Returns the number of receivers, or 1 for a dry run with interest. */
-static size_t deliver(struct client *c, const struct router_msg *rm)
+static size_t deliver_message(struct client *c, const struct router_msg *rm)
 {
     if (MF_UNLIKELY(rm->msg->hdr.len > 0) && is_trace_only(rm->msg->hdr))
         return router_has_interest(account_router(c->account), rm->route) ? 1 : 0;
@@ -150,14 +150,14 @@ static void count_publish(struct client *c, size_t bytes)
 }
 
 /* m has the subject after the account's mappings: permissions and "no responders" refer to it. */
-static void publish(struct client *c, const struct mf_msg *m)
+static void publish_message(struct client *c, const struct mf_msg *m)
 {
     struct router_msg rm = {.route = m->subject, .msg = m, .origin = c};
 
     if (!check_publish(c, m))
         return;
     client_send_ok(c);
-    if (deliver(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
+    if (deliver_message(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
         send_no_responders(c, m);
 }
 
@@ -180,7 +180,7 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
     if (n > 0)
         m->subject = mf_slice(at, (size_t)n);
     if (n >= 0)
-        publish(c, m);
+        publish_message(c, m);
     else /* the weights leave this one out: dropped on purpose */
         client_send_ok(c);
     mf_buf_fini(&large);
@@ -198,7 +198,7 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
     if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
         publish_mapped(c, &m);
     else
-        publish(c, &m);
+        publish_message(c, &m);
 }
 
 /* Resumes all stalled publishers, five milliseconds after the first of them was stalled. */

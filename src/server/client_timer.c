@@ -16,7 +16,7 @@ int64_t client_auth_timeout(const struct client *c)
     int64_t timeout = a->timeout_ns > 0 ? a->timeout_ns : 2 * CLOCK_S;
     int64_t with_tls = t->timeout_ns + CLOCK_S;
 
-    /* The handshake comes first and has its own limit; credentials get one more second. */
+    /* The handshake precedes them and has its own limit; credentials get one more second. */
     return t->set && with_tls > timeout ? with_tls : timeout;
 }
 

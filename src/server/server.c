@@ -22,7 +22,7 @@ static int64_t now_ns(void *arg)
 
 /* --- listeners -------------------------------------------------------------------------------- */
 
-static void accepted(void *arg, struct net_conn *c)
+static void accept_client(void *arg, struct net_conn *c)
 {
     client_accept(arg, c);
 }
@@ -80,7 +80,8 @@ static int listen_clients(struct server *s, struct mf_error *e)
 
     if (s->opts->dont_listen)
         return 0;
-    if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accepted, s, &why) != 0)
+    if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accept_client, s, &why) !=
+        0)
         return mf_fail(e, why.code, "Error listening on port: %s:%d, \"%s\"", s->opts->host,
                        s->opts->port, why.text);
     log_info("Listening for client connections on %s:%d", s->opts->host,

@@ -1,6 +1,6 @@
 /* follower.c: follows one upstream: creates a consumer there and subscribes to its deliveries.
  *
- * Happy path: follower_ask() subscribes for the answer and sends CONSUMER.CREATE; answered()
+ * Happy path: follower_ask() subscribes for the answer and sends CONSUMER.CREATE; accept_answer()
  * subscribes to the deliveries, which receive.c handles.  The answer may arrive inside the
  * publish of the request.
  * Failure: every error ends in follower_fail(): the subscriptions end, and after a delay a new
@@ -44,7 +44,7 @@ size_t follower_send(const struct follower *l, struct mf_slice subject, struct m
                            &(struct router_msg){.route = subject, .msg = &m});
 }
 
-static void unique(char out[UNIQUE + 1])
+static void make_unique(char out[UNIQUE + 1])
 {
     static const char letter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -67,15 +67,15 @@ static void delete_consumer(struct follower *l, const char *name)
     mf_buf_fini(&b);
 }
 
-static void unlisten(struct follower *l)
+static void unsubscribe_both(struct follower *l)
 {
     account_unsubscribe(l->all->host->account, &l->answer_sub);
     account_unsubscribe(l->all->host->account, &l->deliver_sub);
     mf_buf_clear(&l->flow);
 }
 
-/* The consumer of the last time ends by itself when nobody listens; but if it has a name of its
- * own, nobody will ever listen again. */
+/* The previous consumer expires without a subscriber; one with a name of its own is never used
+ * again and is deleted. */
 static void drop_consumer(struct follower *l)
 {
     if (l->name != NULL && l->src.consumer == NULL && strcmp(l->name, l->consumer) != 0)
@@ -86,7 +86,7 @@ static void drop_consumer(struct follower *l)
 
 void follower_later(struct follower *l, int64_t delay_ns)
 {
-    unlisten(l);
+    unsubscribe_both(l);
     l->state = FOLLOWER_WAITING;
     loop_timer_arm(l->timer, now_ns(l) + delay_ns);
 }
@@ -117,7 +117,7 @@ static void fail_text(struct follower *l, const char *text)
 /* --- the answer ------------------------------------------------------------------------------- */
 
 /* Sequences the upstream will not send are no messages here either. */
-static int place(struct follower *l, const struct upstream_answer *a)
+static int set_place(struct follower *l, const struct upstream_answer *a)
 {
     uint64_t last;
 
@@ -134,12 +134,12 @@ static int place(struct follower *l, const struct upstream_answer *a)
     return stream_skip(l->all->stream, a->delivered);
 }
 
-static void follow(struct follower *l, const struct upstream_answer *a, const char *ident)
+static void follow_consumer(struct follower *l, const struct upstream_answer *a, const char *ident)
 {
     const char *to =
         l->src.consumer != NULL ? l->src.consumer->deliver_subject : a->deliver_subject;
     char *name = mf_slice_dup(mf_str(a->name));
-    int rc = name == NULL ? MF_NOMEM : place(l, a);
+    int rc = name == NULL ? MF_NOMEM : set_place(l, a);
 
     free(l->name);
     l->name = name;
@@ -179,7 +179,7 @@ static bool ask_otherwise(struct follower *l, const struct js_error *e)
     return true;
 }
 
-static void judge(struct follower *l, const struct upstream_answer *a, const char *ident)
+static void judge_answer(struct follower *l, const struct upstream_answer *a, const char *ident)
 {
     struct js_error e;
 
@@ -195,10 +195,10 @@ static void judge(struct follower *l, const struct upstream_answer *a, const cha
         follower_fail(l, &e);
         return;
     }
-    follow(l, a, ident);
+    follow_consumer(l, a, ident);
 }
 
-static bool answered(struct router_sub *sub, const struct router_msg *m)
+static bool accept_answer(struct router_sub *sub, const struct router_msg *m)
 {
     struct follower *l = mf_container(sub, struct follower, answer_sub);
     struct upstream_answer a;
@@ -217,7 +217,7 @@ static bool answered(struct router_sub *sub, const struct router_msg *m)
     account_unsubscribe(l->all->host->account, &l->answer_sub);
     rc = upstream_answer_read(m->msg->payload, &a, &mem);
     if (rc == 0)
-        judge(l, &a, ident);
+        judge_answer(l, &a, ident);
     else
         fail_text(l, rc == MF_NOMEM ? mf_err_text(rc) : "invalid consumer create response");
     arena_fini(&mem);
@@ -263,11 +263,11 @@ static void request_create(const struct follower *l, struct request *r)
     const char *filter = upstream_filter(&l->src);
     char id[UNIQUE + 1];
 
-    unique(id);
+    make_unique(id);
     /* A server that knows no sourcing would take the name that stays the same for one consumer. */
     (void)snprintf(r->name, sizeof r->name, "%s%s%s", l->consumer, l->level == 0 ? "_" : "",
                    l->level == 0 ? id : "");
-    unique(id);
+    make_unique(id);
     upstream_deliver(&r->deliver, &who, &l->src, id);
     upstream_subject(&r->subject, &who, &l->src, "CONSUMER.CREATE", filter == NULL ? NULL : r->name,
                      filter);
@@ -280,7 +280,7 @@ static void request_make(const struct follower *l, struct request *r)
     struct upstream_who who = who_of(l);
     char id[UNIQUE + 1];
 
-    unique(id);
+    make_unique(id);
     (void)snprintf(r->reply, sizeof r->reply, "$JSC.R.%s", id);
     request_header(l, &r->hdr);
     if (l->src.consumer != NULL)
@@ -293,7 +293,7 @@ static void request_send(struct follower *l, const struct request *r)
 {
     int64_t wait = l->src.consumer != NULL ? TRACK_RESET_NS : TRACK_ANSWER_NS;
 
-    l->answer_sub.deliver = answered;
+    l->answer_sub.deliver = accept_answer;
     if (account_subscribe(l->all->host->account, mf_str(r->reply), MF_SLICE_NONE, &l->answer_sub) !=
         0) {
         fail_text(l, mf_err_text(MF_NOMEM));
@@ -313,7 +313,7 @@ void follower_ask(struct follower *l)
 
     if (!resume_find(l))
         return;
-    unlisten(l);
+    unsubscribe_both(l);
     drop_consumer(l);
     request_make(l, &r);
     if (mf_buf_failed(&r.subject) || mf_buf_failed(&r.hdr) || mf_buf_failed(&r.body) ||
@@ -329,7 +329,7 @@ void follower_ask(struct follower *l)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static void fire(void *arg)
+static void fire_timer(void *arg)
 {
     struct follower *l = arg;
 
@@ -449,7 +449,7 @@ struct follower *follower_new(struct sources *all, const struct stream_source *s
     l->mirror = mirror;
     l->level = mirror ? LEVEL_MIRROR : LEVEL_SOURCE;
     mf_list_init(&l->work);
-    l->timer = loop_timer_new(all->host->loop, fire, l);
+    l->timer = loop_timer_new(all->host->loop, fire_timer, l);
     if (l->timer == NULL)
         mf_fail(e, MF_NOMEM, "source");
     else if (copy_source(l, src, e) == 0) {
@@ -476,7 +476,7 @@ void follower_close(struct follower *l, bool forever)
 {
     if (!forever)
         resume_close(l);
-    unlisten(l);
+    unsubscribe_both(l);
     loop_timer_stop(l->timer);
     if (forever && l->src.consumer == NULL)
         delete_consumer(l, l->name != NULL ? l->name : l->consumer);

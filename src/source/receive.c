@@ -133,7 +133,7 @@ static void on_stored(struct stream_publish *p, const struct stream_ack *a)
         if (l->completed == l->accepted)
             follower_free(l);
     } else if (a->error != NULL && l->state == FOLLOWER_FOLLOWING) {
-        follower_fail(l, a->error); /* the store takes nothing any more */
+        follower_fail(l, a->error); /* the store accepts nothing any more */
     } else if (l->flow.len > 0 && l->completed >= l->flow_at) {
         receive_queue(l);
     }
@@ -154,7 +154,7 @@ static struct mf_slice map_subject(struct follower *l, struct mf_slice subject)
     return subject;
 }
 
-/* false: the stream, or memory, has no room for it; l->error tells. */
+/* false: the stream, or memory, has no room for it; l->error says why. */
 static bool hand_over(struct follower *l, const struct mf_msg *m, const struct upstream_reply *r)
 {
     struct sources *all = l->all;
@@ -216,7 +216,7 @@ static void receive_message(struct follower *l, const struct mf_msg *m,
     l->dirty = !l->mirror;
     if (l->dirty)
         receive_queue(l); /* before the stream hears of it: its group is not on its way yet */
-    l->seen = r->sseq;    /* before the group may go: its place tells it */
+    l->seen = r->sseq;    /* before the group is written: the place holds it */
     if (!hand_over(l, m, r)) {
         struct js_error e = l->error;
         l->track = before;

@@ -1,11 +1,11 @@
-/* resume.c: where a source goes on after a restart.
+/* resume.c: where a source continues after a restart.
  *
  * Its place is a blob, the last record of the group of writes that brings its messages to disk; it
  * stays when they are purged or expire.  A power failure may cut such a group short: then messages
- * behind the blob's `upto` are newer than it, and the newest one with a mark of the source tells.
- * They are walked from the end, in slices; so is the whole stream where there is no blob (it came
- * from a backup, or the source was removed and is back).  A mirror needs none of this: its last
- * sequence is its place.
+ * behind the blob's `upto` are newer than it, and the newest one with a mark of the source has the
+ * place.  They are walked from the end, in slices; so is the whole stream where there is no blob
+ * (it came from a backup, or the source was removed and is back).  A mirror needs none of this: its
+ * last sequence is its place.
  *
  * The blob, little endian:
  *    0  u8   2, the version             17  u8   length of the upstream's identity, at most 8
@@ -76,7 +76,7 @@ void resume_write(struct follower *l)
     rc = mf_buf_failed(&b)
              ? MF_NOMEM
              : stream_blob_put(l->all->stream, blob_name(l, name), mf_buf_slice(&b), NULL);
-    l->dirty = rc != 0; /* else with what comes next */
+    l->dirty = rc != 0; /* on failure again with the next message */
     mf_buf_fini(&b);
 }
 
@@ -107,7 +107,7 @@ void resume_forget(struct follower *l)
                   l->src.name);
 }
 
-/* --- what no blob tells ----------------------------------------------------------------------- */
+/* --- places without a blob -------------------------------------------------------------------- */
 
 static void seek_end(struct follower *l)
 {
@@ -115,7 +115,7 @@ static void seek_end(struct follower *l)
     follower_later(l, 0);
 }
 
-static void found(struct follower *l, uint64_t seq, struct mf_slice ident)
+static void resume_at(struct follower *l, uint64_t seq, struct mf_slice ident)
 {
     l->track.sseq = l->seen = seq;
     l->dirty = true;
@@ -142,7 +142,7 @@ static size_t look_at(struct sources *all, const struct stream_msg *m)
         if (m->seq <= l->upto)
             seek_end(l); /* from here on the blob knows better */
         else if (marked && upstream_mark_read(value, mf_str(l->index), &seq, &ident))
-            found(l, seq, ident);
+            resume_at(l, seq, ident);
         else
             left++;
     }
@@ -156,7 +156,7 @@ static void nothing_found(struct sources *all)
             seek_end(all->at[i]);
 }
 
-static void seek(struct loop_defer *d)
+static void seek_slice(struct loop_defer *d)
 {
     struct sources *all = mf_container(d, struct sources, seek);
     struct stream_msg m;
@@ -190,8 +190,8 @@ bool resume_find(struct follower *l)
     if (l->known)
         return true;
     l->state = FOLLOWER_SEEKING;
-    all->seek_at = UINT64_MAX; /* who seeks already looks at those again */
-    all->seek.fn = seek;
+    all->seek_at = UINT64_MAX; /* a running search starts again */
+    all->seek.fn = seek_slice;
     loop_next(all->host->loop, &all->seek);
     return false;
 }

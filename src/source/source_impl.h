@@ -16,7 +16,7 @@
 
 enum follower_state {
     FOLLOWER_WAITING,   /* for its time to ask */
-    FOLLOWER_SEEKING,   /* for the message that tells where to go on */
+    FOLLOWER_SEEKING,   /* for the message with the place to continue */
     FOLLOWER_ASKED,     /* for an answer */
     FOLLOWER_FOLLOWING, /* for messages; the timer watches for silence */
     FOLLOWER_CLOSED,    /* for the commit of its last message; then it is freed */
@@ -44,7 +44,7 @@ struct follower {
     uint64_t lag;
     int64_t heard_ns; /* 0: never */
     unsigned fails;
-    bool failed; /* error tells why */
+    bool failed; /* error says why */
     struct js_error error;
     char ident[SHA256_SHORT]; /* of the upstream; "": unknown */
     bool near;                /* a mirror that had nearly caught up */

@@ -15,7 +15,7 @@ static int64_t now_ns(const struct sources *all)
 
 /* --- what the configuration asks for ---------------------------------------------------------- */
 
-static size_t wanted(const struct stream_config *c)
+static size_t count_wanted(const struct stream_config *c)
 {
     return c->mirror != NULL ? 1 : c->sources.n;
 }
@@ -47,11 +47,11 @@ static void drop_new(struct follower **at, const bool *fresh, size_t n)
             follower_free(at[i]);
 }
 
-/* Links for all that is wanted; old ones go on.  fresh: those that are new. */
+/* Makes the followers of all configured sources; old ones are kept.  fresh: the new ones. */
 static int links_make(struct sources *all, struct follower **at, bool *fresh, struct mf_error *e)
 {
     const struct stream_config *c = stream_config(all->stream);
-    size_t n = wanted(c);
+    size_t n = count_wanted(c);
 
     for (size_t i = 0; i < n; i++) {
         struct follower *old;
@@ -108,9 +108,9 @@ static void replace_followers(struct sources *all, struct follower **at, const b
     }
 }
 
-static int renew(struct sources *all, struct mf_error *e)
+static int renew_followers(struct sources *all, struct mf_error *e)
 {
-    size_t n = wanted(stream_config(all->stream));
+    size_t n = count_wanted(stream_config(all->stream));
     struct follower **at = calloc(n, sizeof(struct follower *));
     bool *fresh = calloc(n, sizeof *fresh);
     int rc;
@@ -152,7 +152,7 @@ int sources_follow(struct sources **at, struct stream *s, struct source_host *h,
     struct sources *all = *at;
     int rc;
 
-    if (wanted(stream_config(s)) == 0) {
+    if (count_wanted(stream_config(s)) == 0) {
         if (all != NULL)
             for (size_t i = 0; i < all->n; i++)
                 if (!all->at[i]->mirror)
@@ -163,7 +163,7 @@ int sources_follow(struct sources **at, struct stream *s, struct source_host *h,
     }
     if (all == NULL && (all = sources_new(s, h)) == NULL)
         return mf_fail(e, MF_NOMEM, "sources");
-    rc = renew(all, e);
+    rc = renew_followers(all, e);
     if (rc != 0 && *at == NULL)
         sources_close(all, false);
     else

@@ -70,7 +70,7 @@ bool upstream_mark_read(struct mf_slice value, struct mf_slice index, uint64_t *
                         struct mf_slice *ident);
 /* hdr as a copy of the message has it: without Nats-Expected-* and Nats-Batch-*; mark not empty:
  * also without an older mark, and with this one.  hdr itself where nothing changes; empty if
- * nothing is left; else in out (mf_buf_failed() tells). */
+ * nothing is left; else in out (check mf_buf_failed()). */
 struct mf_slice upstream_header(struct mf_buf *out, struct mf_slice hdr, struct mf_slice mark);
 
 #endif

@@ -120,8 +120,8 @@ bool upstream_reply_read(struct mf_slice reply, struct upstream_reply *r)
 
 /* --- the mark of a source --------------------------------------------------------------------- */
 
-/* The next field; *rest goes on behind it. */
-static struct mf_slice field(struct mf_slice *rest)
+/* Reads the next field; *rest continues after it. */
+static struct mf_slice read_field(struct mf_slice *rest)
 {
     const uint8_t *blank = rest->len == 0 ? NULL : memchr(rest->ptr, ' ', rest->len);
     struct mf_slice f = *rest;
@@ -138,7 +138,7 @@ static struct mf_slice field(struct mf_slice *rest)
 void upstream_mark(struct mf_buf *out, struct mf_slice index, uint64_t seq, struct mf_slice subject,
                    const char *ident)
 {
-    struct mf_slice rest = index, name = field(&rest);
+    struct mf_slice rest = index, name = read_field(&rest);
     uint8_t text[20];
 
     mf_buf_append(out, name.ptr, name.len);
@@ -158,7 +158,8 @@ bool upstream_mark_read(struct mf_slice value, struct mf_slice index, uint64_t *
                         struct mf_slice *ident)
 {
     struct mf_slice rest = value, of = index, name, filter, dest;
-    struct mf_slice my_name = field(&of), my_filter = field(&of), my_dest = field(&of);
+    struct mf_slice my_name = read_field(&of), my_filter = read_field(&of),
+                    my_dest = read_field(&of);
 
     *ident = MF_SLICE_NONE;
     if (mf_starts(value, "$JS.ACK.")) {
@@ -169,24 +170,24 @@ bool upstream_mark_read(struct mf_slice value, struct mf_slice index, uint64_t *
         *seq = r.sseq;
         return true;
     }
-    name = field(&rest);
-    if (!mf_eq(name, my_name) || mf_parse_u64(field(&rest), seq) != 0)
+    name = read_field(&rest);
+    if (!mf_eq(name, my_name) || mf_parse_u64(read_field(&rest), seq) != 0)
         return false;
     if (rest.len == 0)
         return true; /* before 2.10: the stream and the sequence */
-    filter = field(&rest);
-    dest = field(&rest);
+    filter = read_field(&rest);
+    dest = read_field(&rest);
     if (!mf_eq(filter, my_filter) || !mf_eq(dest, my_dest))
         return false;
-    (void)field(&rest); /* the subject it had there */
-    *ident = field(&rest);
+    (void)read_field(&rest); /* the subject it had there */
+    *ident = read_field(&rest);
     return true;
 }
 
 /* --- the headers of a copy -------------------------------------------------------------------- */
 
 /* line: with its end. */
-static bool unwanted(struct mf_slice line, bool marked)
+static bool drops_line(struct mf_slice line, bool marked)
 {
     return mf_starts(line, "Nats-Expected-") || mf_starts(line, "Nats-Batch-") ||
            (marked && mf_starts(line, "Nats-Stream-Source:"));
@@ -204,7 +205,7 @@ static bool any_unwanted(struct mf_slice block)
 {
     for (size_t at = 0; at < block.len;) {
         struct mf_slice line = next_line(block, at);
-        if (at > 0 && unwanted(line, false))
+        if (at > 0 && drops_line(line, false))
             return true;
         at += line.len;
     }
@@ -225,7 +226,7 @@ struct mf_slice upstream_header(struct mf_buf *out, struct mf_slice hdr, struct 
         bool blank = line.len <= 2 && (line.ptr[0] == '\r' || line.ptr[0] == '\n');
         if (at > 0 && blank)
             break;
-        if (at == 0 || !unwanted(line, mark.len > 0)) {
+        if (at == 0 || !drops_line(line, mark.len > 0)) {
             mf_buf_append(out, line.ptr, line.len);
             kept = kept || at > 0;
             if (line.ptr[line.len - 1] != '\n')

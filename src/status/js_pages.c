@@ -123,9 +123,9 @@ struct checkup {
     void *arg;
 };
 
-static void tell(const struct checkup *c, struct health_problem p, const char *fmt, ...)
+static void report_problem(const struct checkup *c, struct health_problem p, const char *fmt, ...)
     MF_PRINTF(3, 4);
-static void tell(const struct checkup *c, struct health_problem p, const char *fmt, ...)
+static void report_problem(const struct checkup *c, struct health_problem p, const char *fmt, ...)
 {
     struct mf_buf b = MF_BUF_INIT;
     va_list ap;
@@ -138,7 +138,7 @@ static void tell(const struct checkup *c, struct health_problem p, const char *f
     mf_buf_fini(&b);
 }
 
-static struct health_problem ill(const struct checkup *c, const char *stream)
+static struct health_problem make_problem(const struct checkup *c, const char *stream)
 {
     return (struct health_problem){
         .status = 503, .type = "STREAM", .account = c->account, .stream = stream};
@@ -155,8 +155,8 @@ static void tell_damage(const struct checkup *c, struct stream *s, const struct 
                       (unsigned long long)d->seq[i]);
     if (d->seqs > 0)
         mf_buf_puts(&which, d->messages > d->seqs ? ", ...)" : ")");
-    tell(
-        c, ill(c, name),
+    report_problem(
+        c, make_problem(c, name),
         "JetStream stream '%s > %s' is damaged on disk: %llu message%s %s%s in %zu place%s. %sStop "
         "the server, run `mayfly check --repair SRC --to DST` with SRC %s in store_dir/jetstream, "
         "keep SRC, and put DST in its place: it holds all that can be read.",
@@ -177,8 +177,8 @@ static void check_stream(struct checkup *c, struct stream *s)
     struct stream_damage d;
 
     if (error != NULL)
-        tell(c, ill(c, name), "JetStream stream '%s > %s' write error: %s", c->account, name,
-             error);
+        report_problem(c, make_problem(c, name), "JetStream stream '%s > %s' write error: %s",
+                       c->account, name, error);
     else if (stream_damage(s, &d)) {
         mf_buf_printf(&folder, "%s/%s", c->dir, name);
         c->folder = mf_buf_cstr(&folder);
@@ -189,8 +189,9 @@ static void check_stream(struct checkup *c, struct stream *s)
 
 static void check_offline(const struct checkup *c, const char *name, const char *reason)
 {
-    tell(c, ill(c, name), "JetStream stream '%s > %s' could not be recovered: %s", c->account, name,
-         reason);
+    report_problem(c, make_problem(c, name),
+                   "JetStream stream '%s > %s' could not be recovered: %s", c->account, name,
+                   reason);
 }
 
 static void check_one(struct checkup *c, struct js_account *ja, const struct health_query *q)
@@ -206,7 +207,8 @@ static void check_one(struct checkup *c, struct js_account *ja, const struct hea
     if (reason != NULL)
         check_offline(c, q->stream, reason);
     else if (s == NULL)
-        tell(c, none, "JetStream stream \"%s\" not found on account \"%s\"", q->stream, q->account);
+        report_problem(c, none, "JetStream stream \"%s\" not found on account \"%s\"", q->stream,
+                       q->account);
     else
         check_stream(c, s);
     if (s == NULL || q->consumer == NULL || *q->consumer == '\0')
@@ -215,8 +217,9 @@ static void check_one(struct checkup *c, struct js_account *ja, const struct hea
         return;
     none.type = "CONSUMER";
     none.consumer = q->consumer;
-    tell(c, none, "JetStream consumer \"%s\" not found for stream \"%s\" on account \"%s\"",
-         q->consumer, q->stream, q->account);
+    report_problem(c, none,
+                   "JetStream consumer \"%s\" not found for stream \"%s\" on account \"%s\"",
+                   q->consumer, q->stream, q->account);
 }
 
 /* All streams of an account or of all, a stream at a time. */
@@ -285,8 +288,9 @@ void js_status_health(struct js_status *st, const struct health_query *q, struct
     acc = accounts_get(st->js->accounts, q->account);
     ja = acc == NULL ? NULL : js_account_of(st->js, acc);
     if (ja == NULL || ja->catalog == NULL)
-        tell(&c, (struct health_problem){.status = 404, .type = "ACCOUNT", .account = q->account},
-             "JetStream account \"%s\" not found", q->account);
+        report_problem(
+            &c, (struct health_problem){.status = 404, .type = "ACCOUNT", .account = q->account},
+            "JetStream account \"%s\" not found", q->account);
     else if (q->stream == NULL || *q->stream == '\0')
         health_add(st, q->account, &c, d);
     else

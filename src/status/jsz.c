@@ -206,7 +206,8 @@ static bool accounts_step(struct doc *d, void *state)
 /* --- the document ----------------------------------------------------------------------------- */
 
 /* Accounts [*from, *end) of the n are shown.  An account named in the request takes precedence. */
-static void choose(const struct jsz_query *q, const struct js_walk *k, size_t *from, size_t *end)
+static void choose_accounts(const struct jsz_query *q, const struct js_walk *k, size_t *from,
+                            size_t *end)
 {
     int64_t limit = q->limit == 0 ? DEFAULT_LIMIT : q->limit;
     bool named = q->account != NULL && *q->account != '\0';
@@ -248,7 +249,7 @@ static bool begin_step(struct doc *d, void *state)
     struct jsonw *w = &d->w;
     size_t from;
 
-    choose(&z->q, &z->walk, &from, &z->end);
+    choose_accounts(&z->q, &z->walk, &from, &z->end);
     js_walk_rewind(&z->walk, from);
     jsonw_object(w, z->key);
     js_stats_write(st, w);
@@ -374,7 +375,7 @@ static int read_params(const struct monitor_request *p, struct monitor_reply *r,
     return 0;
 }
 
-static void page(void *arg, const struct monitor_request *p, struct monitor_reply *r)
+static void serve_page(void *arg, const struct monitor_request *p, struct monitor_reply *r)
 {
     struct jsz_query q = {.account = NULL};
     struct jsz *z;
@@ -391,7 +392,7 @@ static void page(void *arg, const struct monitor_request *p, struct monitor_repl
 
 void js_status_pages(struct js_status *st, struct monitor *m)
 {
-    if (monitor_add(m, "/jsz", page, st) != 0)
+    if (monitor_add(m, "/jsz", serve_page, st) != 0)
         log_error("JetStream: no page /jsz: out of memory");
     ttl_pages(st, m);
 }

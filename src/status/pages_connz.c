@@ -57,7 +57,7 @@ static int sort_parse(const struct connz_query *q, enum sort_key *out, struct mf
 }
 
 /* 0 for times after that of the page: later slices see connections that were active since. */
-static int64_t since(int64_t from_ns, int64_t to_ns)
+static int64_t time_since(int64_t from_ns, int64_t to_ns)
 {
     return to_ns > from_ns ? to_ns - from_ns : 0;
 }
@@ -84,9 +84,9 @@ static uint64_t sort_value(const struct client_info *i, enum sort_key key, int64
     case SORT_LAST:
         return (uint64_t)i->last_ns;
     case SORT_IDLE:
-        return (uint64_t)since(i->last_ns, now);
+        return (uint64_t)time_since(i->last_ns, now);
     case SORT_UPTIME:
-        return (uint64_t)since(i->start_ns, i->stop_ns != 0 ? i->stop_ns : now);
+        return (uint64_t)time_since(i->start_ns, i->stop_ns != 0 ? i->stop_ns : now);
     case SORT_STOP:
         return (uint64_t)i->stop_ns;
     case SORT_RTT:
@@ -99,13 +99,13 @@ static int by_cid(const struct row *a, const struct row *b)
 {
     return a->cid < b->cid ? -1 : a->cid > b->cid;
 }
-static int ascending(const void *x, const void *y)
+static int compare_ascending(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
 
     return a->order != b->order ? (a->order < b->order ? -1 : 1) : by_cid(a, b);
 }
-static int descending(const void *x, const void *y)
+static int compare_descending(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
 
@@ -276,8 +276,8 @@ static bool sort_step(struct doc *d, void *state)
     struct connz *z = state;
     bool up = z->sort == SORT_CID || z->sort == SORT_START || z->sort == SORT_UPTIME;
     int (*cmp)(const void *, const void *) = z->sort == SORT_REASON ? by_reason
-                                             : up                   ? ascending
-                                                                    : descending;
+                                             : up                   ? compare_ascending
+                                                                    : compare_descending;
 
     if (z->n < 2)
         return false;
@@ -353,8 +353,8 @@ static void row_times(struct jsonw *w, const struct client_info *i, int64_t now)
         jsonw_opt_str(w, "reason", i->reason);
     }
     jsonw_str(w, "rtt", clock_duration(text, i->rtt_ns));
-    jsonw_str(w, "uptime", clock_uptime(text, since(i->start_ns, end)));
-    jsonw_str(w, "idle", clock_uptime(text, since(i->last_ns, end)));
+    jsonw_str(w, "uptime", clock_uptime(text, time_since(i->start_ns, end)));
+    jsonw_str(w, "idle", clock_uptime(text, time_since(i->last_ns, end)));
 }
 
 static void row_traffic(struct jsonw *w, const struct client_info *i)

@@ -15,7 +15,8 @@ static bool is_set(const char *text)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-static void report(health_report_fn fn, void *arg, int status, const char *type, const char *text)
+static void report_problem(health_report_fn fn, void *arg, int status, const char *type,
+                           const char *text)
 {
     fn(arg, &(struct health_problem){.status = status, .type = type, .text = text});
 }
@@ -26,18 +27,18 @@ static void find_problems(struct status *s, const struct healthz_query *q, struc
     struct health_query what = {q->account, q->stream, q->consumer};
 
     if (is_set(q->stream) && !is_set(q->account))
-        report(fn, arg, 400, "BAD_REQUEST",
-               "\"account\" must not be empty when checking stream health");
+        report_problem(fn, arg, 400, "BAD_REQUEST",
+                       "\"account\" must not be empty when checking stream health");
     else if (is_set(q->consumer) && !is_set(q->stream))
-        report(fn, arg, 400, "BAD_REQUEST",
-               "\"stream\" must not be empty when checking consumer health");
+        report_problem(fn, arg, 400, "BAD_REQUEST",
+                       "\"stream\" must not be empty when checking consumer health");
     else if (server_is_stopping(s->server) || server_is_lame_duck(s->server))
-        report(fn, arg, 500, "CONNECTION",
-               "failed to be ready for connections: the server is leaving");
+        report_problem(fn, arg, 500, "CONNECTION",
+                       "failed to be ready for connections: the server is leaving");
     else if (q->js_server_only || !server_options(s->server)->jetstream.enabled)
         return;
     else if (s->js == NULL)
-        report(fn, arg, 503, "JETSTREAM", "JetStream not enabled");
+        report_problem(fn, arg, 503, "JETSTREAM", "JetStream not enabled");
     else if (!q->js_enabled_only)
         js_status_health(s->js, &what, d, fn, arg);
 }

@@ -1,10 +1,10 @@
 /* sys.c: the server's own subscriptions: in the system account for operators, and a few in every
  * account for its users.
  *
- * Happy path: a request reaches deliver(), its JSON options are read, the endpoint renders, and the
- * answer is published in the account of the request, within the same publish unless the page takes
- * long (sys_page.c). Failure: the usual answer with "error" instead of "data"; without memory no
- * answer. Stop: all subscriptions end, before the accounts are freed. */
+ * Happy path: a request reaches accept_request(), its JSON options are read, the endpoint renders,
+ * and the answer is published in the account of the request, within the same publish unless the
+ * page takes long (sys_page.c). Failure: the usual answer with "error" instead of "data"; without
+ * memory no answer. Stop: all subscriptions end, before the accounts are freed. */
 #include "status/sys_impl.h"
 
 #include "base/clock.h"
@@ -138,7 +138,7 @@ static void request_run(const struct sys_service *v, struct sys_request *q)
     json_decref(q->options);
 }
 
-static bool deliver(struct router_sub *rs, const struct router_msg *m)
+static bool accept_request(struct router_sub *rs, const struct router_msg *m)
 {
     struct sys_service *v = mf_container(rs, struct sys_service, rs);
     struct sys_request q = {.sys = v->sys,
@@ -160,7 +160,7 @@ static int service_add(struct sys *y, struct sys_service *v, struct account *a,
     int rc;
 
     *v = (struct sys_service){.sys = y, .account = a, .endpoint = endpoint};
-    v->rs.deliver = deliver;
+    v->rs.deliver = accept_request;
     rc = router_subscribe(account_router(a), mf_str(subject), MF_SLICE_NONE, &v->rs);
     if (rc != 0)
         return mf_fail(e, rc, "subscribe %s", subject);

@@ -298,7 +298,7 @@ const struct sys_endpoint sys_debug_subscribers = {
 
 /* --- $SYS.REQ.ACCOUNT.NSUBS: the same, asked by another server -------------------------------- */
 
-static int sextet(char c)
+static int decode_sextet(char c)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = c == '\0' ? NULL : strchr(digits, c);
@@ -313,7 +313,7 @@ static bool decode_base64(char *text, size_t *len)
     uint32_t bits = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int six = sextet(text[i]);
+        int six = decode_sextet(text[i]);
         if (six < 0)
             return false;
         bits = bits << 6 | (uint32_t)six;

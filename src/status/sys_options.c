@@ -28,7 +28,7 @@ int sys_options_parse(struct mf_slice body, json_t **out, struct mf_error *e)
 
 /* --- single fields ---------------------------------------------------------------------------- */
 
-static const json_t *field(const json_t *o, const char *key)
+static const json_t *find_field(const json_t *o, const char *key)
 {
     const json_t *exact = o != NULL ? json_object_get(o, key) : NULL;
     const char *name;
@@ -51,7 +51,7 @@ static int wrong_type(const char *key, const char *wanted, struct mf_error *e)
 
 int sys_option_bool(const json_t *o, const char *key, bool *out, struct mf_error *e)
 {
-    const json_t *v = field(o, key);
+    const json_t *v = find_field(o, key);
 
     if (v == NULL || json_is_null(v))
         return 0;
@@ -63,7 +63,7 @@ int sys_option_bool(const json_t *o, const char *key, bool *out, struct mf_error
 
 int sys_option_i64(const json_t *o, const char *key, int64_t *out, struct mf_error *e)
 {
-    const json_t *v = field(o, key);
+    const json_t *v = find_field(o, key);
 
     if (v == NULL || json_is_null(v))
         return 0;
@@ -87,7 +87,7 @@ int sys_option_u64(const json_t *o, const char *key, uint64_t *out, struct mf_er
 
 int sys_option_str(const json_t *o, const char *key, const char **out, struct mf_error *e)
 {
-    const json_t *v = field(o, key);
+    const json_t *v = find_field(o, key);
 
     if (v == NULL || json_is_null(v))
         return 0;
@@ -100,7 +100,7 @@ int sys_option_str(const json_t *o, const char *key, const char **out, struct mf
 /* An array of strings; *out stays NULL when absent. */
 static int option_list(const json_t *o, const char *key, const json_t **out, struct mf_error *e)
 {
-    const json_t *v = field(o, key);
+    const json_t *v = find_field(o, key);
 
     if (v == NULL || json_is_null(v))
         return 0;
@@ -115,7 +115,7 @@ static int option_list(const json_t *o, const char *key, const json_t **out, str
 
 /* --- filters ---------------------------------------------------------------------------------- */
 
-static bool says(const char *filter, const char *value, bool exact)
+static bool matches_text(const char *filter, const char *value, bool exact)
 {
     if (filter == NULL || filter[0] == '\0')
         return true;
@@ -152,9 +152,10 @@ int sys_options_filter(const struct status *s, const json_t *o, bool *excluded, 
         sys_option_str(o, "host", &host, e) != 0 || sys_option_str(o, "domain", &domain, e) != 0 ||
         sys_option_bool(o, "exact_match", &exact, e) != 0 || option_list(o, "tags", &tags, e) != 0)
         return e->code;
-    *excluded = !says(name, server_name(s->server), exact) || !says(cluster, own_cluster, exact) ||
-                !says(host, server_host(s->server, own_host), exact) ||
-                !says(domain, own_domain, true);
+    *excluded = !matches_text(name, server_name(s->server), exact) ||
+                !matches_text(cluster, own_cluster, exact) ||
+                !matches_text(host, server_host(s->server, own_host), exact) ||
+                !matches_text(domain, own_domain, true);
     for (size_t i = 0; i < json_array_size(tags); i++)
         *excluded = *excluded ||
                     !has_tag(server_options(s->server), json_string_value(json_array_get(tags, i)));

@@ -238,7 +238,7 @@ static void begin_series(struct mf_buf *b, const struct row *r, const char *name
 }
 
 /* The next sample of `count`, in which series; false: that was the last of `all` series. */
-static bool advance(struct metrics *m, size_t count, size_t all)
+static bool advance_sample(struct metrics *m, size_t count, size_t all)
 {
     if (++m->at < count)
         return true;
@@ -268,7 +268,7 @@ static bool streams_step(struct doc *d, void *state)
             prom_label(&d->body, "", ',', series[k].label, series[k].value);
         prom_value(&d->body, "}", value);
     }
-    (void)advance(m, m->n, MF_COUNT(series));
+    (void)advance_sample(m, m->n, MF_COUNT(series));
     return true;
 }
 
@@ -340,7 +340,7 @@ static bool soon_step(struct doc *d, void *state)
         prom_label(&d->body, "", ',', "within", within[k]);
         prom_value(&d->body, "}", (double)(bytes ? r->bytes[k] : r->msgs[k]));
     }
-    return advance(m, m->nsoon, 2);
+    return advance_sample(m, m->nsoon, 2);
 }
 
 /* --- the whole server ------------------------------------------------------------------------- */

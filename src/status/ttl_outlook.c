@@ -59,7 +59,7 @@ static struct stream *find_stream(struct js_status *st, const struct ttl_soon *r
 
 /* --- a look ----------------------------------------------------------------------------------- */
 
-static void note(struct ttl_soon *r, struct stream *s, const struct store_forecast_sum *sum)
+static void note_sum(struct ttl_soon *r, struct stream *s, const struct store_forecast_sum *sum)
 {
     struct store_bucket day = {0};
 
@@ -84,7 +84,7 @@ static void begin_stream(struct ttl_outlook *o, struct stream *s)
 }
 
 /* One step.  true: this stream has more. */
-static bool step(struct ttl_outlook *o, struct ttl_soon *r)
+static bool step_stream(struct ttl_outlook *o, struct ttl_soon *r)
 {
     struct store_forecast_sum sum;
     struct stream *s;
@@ -96,7 +96,7 @@ static bool step(struct ttl_outlook *o, struct ttl_soon *r)
     if (!stream_ahead_step(o->tally, STEPS))
         return true;
     if (stream_forecast_sum(o->tally, &sum) && (s = find_stream(o->st, r)) != NULL)
-        note(r, s, &sum);
+        note_sum(r, s, &sum);
     stream_ahead_free(o->tally);
     o->tally = NULL;
     return false;
@@ -107,7 +107,7 @@ static bool look_slice(struct work_task *t)
     struct ttl_outlook *o = mf_container(t, struct ttl_outlook, task);
 
     while (o->at < o->next.n) {
-        if (!step(o, &o->next.rows[o->at]))
+        if (!step_stream(o, &o->next.rows[o->at]))
             o->at++;
         if (work_spent(o->st->js->loop))
             return true;

@@ -28,7 +28,7 @@ struct ttlz { /* a document under way */
     int64_t at; /* streams seen so far that were asked for */
 };
 
-static bool named(const char *text)
+static bool is_given(const char *text)
 {
     return text != NULL && *text != '\0';
 }
@@ -75,7 +75,7 @@ static void visit_stream(struct ttlz *z, struct jsonw *w, struct stream *s)
 {
     const struct ttlz_query *q = &z->q;
 
-    if (named(q->stream) && strcmp(stream_name(s), q->stream) != 0)
+    if (is_given(q->stream) && strcmp(stream_name(s), q->stream) != 0)
         return;
     if (z->at >= q->offset && z->at - q->offset < q->limit) {
         jsonw_object(w, NULL);
@@ -109,7 +109,7 @@ static bool streams_step(struct doc *d, void *state)
 
     if (k->at >= k->n)
         return false;
-    if ((named(z->q.account) && strcmp(k->accounts[k->at], z->q.account) != 0) ||
+    if ((is_given(z->q.account) && strcmp(k->accounts[k->at], z->q.account) != 0) ||
         !js_walk_item(k, d, &x))
         js_walk_next_account(k);
     else if (x.stream != NULL)

@@ -96,7 +96,7 @@ static void bucket_remove(struct wheel *w, uint32_t no, uint32_t slot)
 }
 
 /* Where an entry belongs as the wheel stands. */
-static inline int put(struct wheel *w, uint32_t id, int64_t deadline)
+static inline int put_entry(struct wheel *w, uint32_t id, int64_t deadline)
 {
     int64_t tick = deadline >> TICK_BITS;
 
@@ -153,7 +153,7 @@ void wheel_pages(struct wheel *w, uint8_t *const *page)
 
 int wheel_add(struct wheel *w, uint32_t id, int64_t deadline_ns)
 {
-    int rc = put(w, id, deadline_ns);
+    int rc = put_entry(w, id, deadline_ns);
 
     if (rc == 0)
         w->count++;
@@ -254,7 +254,7 @@ static bool drain_chunk(struct wheel *w)
     for (i = 0; i < c->count; i++) {
         if (i < next->count)
             __builtin_prefetch(ref_of(w, next->id[i]), 1);
-        if (put(w, c->id[i], c->deadline[i]) != 0)
+        if (put_entry(w, c->id[i], c->deadline[i]) != 0)
             break;
     }
     w->moves += i;
@@ -281,7 +281,7 @@ static uint32_t work_left(struct wheel *w, int64_t target)
 }
 
 /* The oldest chunk of b, a bucket given by work_left(); false: out of memory. */
-static bool work(struct wheel *w, uint32_t b, int64_t target)
+static bool work_chunk(struct wheel *w, uint32_t b, int64_t target)
 {
     wheel_scan_bucket_freed(w, b);
     wheel_cells_drop(w, b);
@@ -306,7 +306,7 @@ bool wheel_advance(struct wheel *w, int64_t now_ns, size_t budget)
     for (uint32_t b; (b = work_left(w, target)) != NONE;) {
         size_t entries = chunk_at(w, w->bucket[b].first)->count;
         uint64_t before = w->moves;
-        if (spent >= budget || !work(w, b, target))
+        if (spent >= budget || !work_chunk(w, b, target))
             return false;
         /* Looking costs as well; sorting may have moved more than there were. */
         spent += w->moves - before > entries ? w->moves - before : entries;

@@ -20,7 +20,7 @@ static uint64_t order_of(const struct wheel *w, struct key *k)
     }
     return k->order;
 }
-static bool before(const struct wheel *w, struct key *a, struct key *b)
+static bool is_before(const struct wheel *w, struct key *a, struct key *b)
 {
     if (MF_LIKELY(a->deadline != b->deadline))
         return a->deadline < b->deadline;
@@ -33,7 +33,7 @@ static struct key key_at(const struct chunk *c, uint32_t no, uint32_t slot)
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
-static void place(struct wheel *w, uint32_t i, const struct key *k)
+static void place_key(struct wheel *w, uint32_t i, const struct key *k)
 {
     w->heap[i] = *k;
     w->pool.place[k->chunk] = i;
@@ -41,11 +41,11 @@ static void place(struct wheel *w, uint32_t i, const struct key *k)
 
 static void sift_up(struct wheel *w, uint32_t i, struct key k)
 {
-    while (i > 0 && before(w, &k, &w->heap[(i - 1) / ARITY])) {
-        place(w, i, &w->heap[(i - 1) / ARITY]);
+    while (i > 0 && is_before(w, &k, &w->heap[(i - 1) / ARITY])) {
+        place_key(w, i, &w->heap[(i - 1) / ARITY]);
         i = (i - 1) / ARITY;
     }
-    place(w, i, &k);
+    place_key(w, i, &k);
 }
 
 static void sift_down(struct wheel *w, uint32_t i, struct key k)
@@ -57,20 +57,20 @@ static void sift_down(struct wheel *w, uint32_t i, struct key k)
         if (end > w->heap_n)
             end = w->heap_n;
         while (++child < end)
-            if (before(w, &w->heap[child], &w->heap[best]))
+            if (is_before(w, &w->heap[child], &w->heap[best]))
                 best = child;
-        if (!before(w, &w->heap[best], &k))
+        if (!is_before(w, &w->heap[best], &k))
             break;
-        place(w, i, &w->heap[best]);
+        place_key(w, i, &w->heap[best]);
         i = best;
     }
-    place(w, i, &k);
+    place_key(w, i, &k);
 }
 
 /* Puts k where it belongs, starting at i, whose old content no longer counts. */
-static void sift(struct wheel *w, uint32_t i, struct key k)
+static void sift_key(struct wheel *w, uint32_t i, struct key k)
 {
-    if (i > 0 && before(w, &k, &w->heap[(i - 1) / ARITY]))
+    if (i > 0 && is_before(w, &k, &w->heap[(i - 1) / ARITY]))
         sift_up(w, i, k);
     else
         sift_down(w, i, k);
@@ -81,7 +81,7 @@ static void heap_remove(struct wheel *w, uint32_t i)
     uint32_t last = --w->heap_n;
 
     if (i != last)
-        sift(w, i, w->heap[last]);
+        sift_key(w, i, w->heap[last]);
     if (w->heap_cap > HEAP_MIN && w->heap_n < w->heap_cap / 4) {
         struct key *smaller = realloc(w->heap, w->heap_cap / 2 * sizeof *smaller);
         if (smaller != NULL) {
@@ -117,7 +117,7 @@ static void shell_sort(const struct wheel *w, struct key *k, uint32_t n)
         for (uint32_t i = gap; i < n; i++) {
             struct key x = k[i];
             uint32_t j = i;
-            while (j >= gap && before(w, &x, &k[j - gap])) {
+            while (j >= gap && is_before(w, &x, &k[j - gap])) {
                 k[j] = k[j - gap];
                 j -= gap;
             }
@@ -140,7 +140,7 @@ static void run_sort(struct wheel *w, uint32_t no)
             continue;
         }
         k[n] = key_at(c, no, i);
-        sorted = sorted && (n == 0 || !before(w, &k[n], &k[n - 1]));
+        sorted = sorted && (n == 0 || !is_before(w, &k[n], &k[n - 1]));
         n++;
     }
     if (sorted && !gaps)
@@ -163,7 +163,7 @@ static void open_sort(struct wheel *w)
 
     run_sort(w, w->open);
     w->dirty = false;
-    sift(w, w->pool.place[w->open], key_at(c, w->open, c->head));
+    sift_key(w, w->pool.place[w->open], key_at(c, w->open, c->head));
 }
 
 void wheel_due_settle(struct wheel *w)
@@ -199,7 +199,7 @@ static void open_append(struct wheel *w, uint32_t id, int64_t deadline)
     w->due++;
     if (!w->dirty) {
         struct key a = key_at(c, w->open, slot), b = key_at(c, w->open, slot - 1);
-        if (!before(w, &a, &b))
+        if (!is_before(w, &a, &b))
             return;
         w->dirty = true;
         w->open_min = deadline;

@@ -20,14 +20,14 @@ static void bit_clear(uint64_t *map, uint32_t i)
     map[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
-static uint32_t words(uint32_t cap)
+static uint32_t count_words(uint32_t cap)
 {
     return (cap + 63) / 64;
 }
 static size_t table_bytes(uint32_t cap)
 {
     return cap * (sizeof(struct chunk *) + sizeof(uint64_t) + PAGE_CHUNKS * sizeof(uint32_t)) +
-           words(cap) * 2 * sizeof(uint64_t);
+           count_words(cap) * 2 * sizeof(uint64_t);
 }
 
 /* All five tables are one block, so that growing them succeeds or fails as one. */
@@ -42,13 +42,13 @@ static bool grow_tables(struct pool *p)
     n.mem = (struct chunk **)(void *)block;
     n.free = (uint64_t *)(void *)(n.mem + n.cap);
     n.room = n.free + n.cap;
-    n.mapped = n.room + words(n.cap);
-    n.place = (uint32_t *)(void *)(n.mapped + words(n.cap));
+    n.mapped = n.room + count_words(n.cap);
+    n.place = (uint32_t *)(void *)(n.mapped + count_words(n.cap));
     if (p->cap != 0) {
         memcpy(n.mem, p->mem, p->cap * sizeof *n.mem);
         memcpy(n.free, p->free, p->cap * sizeof *n.free);
-        memcpy(n.room, p->room, words(p->cap) * sizeof *n.room);
-        memcpy(n.mapped, p->mapped, words(p->cap) * sizeof *n.mapped);
+        memcpy(n.room, p->room, count_words(p->cap) * sizeof *n.room);
+        memcpy(n.mapped, p->mapped, count_words(p->cap) * sizeof *n.mapped);
         memcpy(n.place, p->place, (size_t)p->cap * PAGE_CHUNKS * sizeof *n.place);
     }
     free(p->mem);

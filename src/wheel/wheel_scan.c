@@ -4,8 +4,8 @@
  * time, each from its newest chunk to its oldest.  An entry that leaves a bucket is replaced by
  * the bucket's newest entry, which was visited by then, so nothing is missed.  The wheel notifies
  * scans of chunks that are freed or moved.
- * Otherwise: a bucket whose time comes is split into shorter slots.  A scan in that bucket starts
- * the slot again; this happens at most once a level. */
+ * Otherwise: a bucket whose time is reached is split into shorter slots.  A scan in that bucket
+ * starts the slot again; this happens at most once a level. */
 #include "wheel/wheel_impl.h"
 
 #define BACK (NONE - 1) /* wheel_scan.bucket: it was split */
@@ -33,7 +33,7 @@ void wheel_scans_stop(struct wheel *w)
         wheel_scan_end(mf_container(n, struct wheel_scan, node));
 }
 
-/* --- what the wheel tells --------------------------------------------------------------------- */
+/* --- notifications of the wheel --------------------------------------------------------------- */
 
 void wheel_scan_bucket_freed(struct wheel *w, uint32_t b)
 {

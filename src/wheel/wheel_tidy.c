@@ -1,8 +1,8 @@
 /* wheel_tidy.c: closes the gaps among the wheel's chunks, so that whole pages can be unmapped. */
 #include "wheel/wheel_impl.h"
 
-/* Whoever knows the chunk by its number learns the new one. */
-static void relink(struct wheel *w, const struct chunk *c, uint32_t from, uint32_t to)
+/* Replaces the number of a moved chunk wherever it is stored. */
+static void relink_chunk(struct wheel *w, const struct chunk *c, uint32_t from, uint32_t to)
 {
     struct bucket *b;
 
@@ -31,7 +31,7 @@ static void move_chunk(struct wheel *w, uint32_t from, uint32_t to)
     uint32_t first;
 
     memcpy(c, chunk_at(w, from), sizeof *c);
-    relink(w, c, from, to);
+    relink_chunk(w, c, from, to);
     first = c->bucket == BUCKET_DUE ? c->head : 0;
     for (uint32_t i = first; i < c->count; i++)
         if (c->id[i] != NONE)
