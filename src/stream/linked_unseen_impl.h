@@ -1,4 +1,4 @@
-/* linked_unseen.h: messages that were made infinite by a link before they could be read (linked.c).
+/* linked_unseen_impl.h: messages that were made infinite by a link before they could be read (linked.c).
  *
  * Each has a blob with the end that it had, until it was read and judged. */
 #ifndef STREAM_LINKED_UNSEEN_H

@@ -1,4 +1,4 @@
-/* test_source_link.c: a stream that follows a made-up upstream: what it asks, takes, answers, and
+/* test_follower.c: a stream that follows a made-up upstream: what it asks, takes, answers, and
  * where it goes on after whatever went wrong. */
 #include "support/upstream_world.h"
 
