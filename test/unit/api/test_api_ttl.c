@@ -1,7 +1,10 @@
 /* test_api_ttl.c: requests of the TTL API that go over many streams, subjects or messages run in
  * slices, and their work grows with what they look at.  work_set_steps() makes slices repeatable.
- */
+ * Counts of more than 100,000 deadlines tell how exact they are. */
 #include "support/api_tenants.h"
+
+#include "base/clock.h"
+#include "jetstream/jetstream_impl.h"
 
 #define DAY ",\"metadata\":{\"mayfly.ttl.default\":\"10h\"}"
 
@@ -16,6 +19,12 @@ static void create_many(const char *account, const char *prefix, unsigned n)
         if (i % 100 == 99) /* inboxes are few */
             forget_inboxes();
     }
+}
+
+static void lacks(const char *text, const char *part)
+{
+    TEST_ASSERT_NULL_MESSAGE(strstr(text, "\"error\""), text);
+    TEST_ASSERT_NULL_MESSAGE(strstr(text, part), part);
 }
 
 static unsigned turns_of(const char *account, const char *subject, const char *body)
@@ -226,6 +235,77 @@ static void test_a_page_takes_back_nothing_that_came_meanwhile(void)
     }
 }
 
+/* --- more deadlines than are counted one by one ----------------------------------------------- */
+
+/* An hour after a multiple of 2^52 ns: the timer wheel counts parts of 4 s from 4 hours to 52
+ * days ahead, whatever the date of the test. */
+static int64_t set_clock(void)
+{
+    int64_t border_ns = ((jetstream_now_ns(api->js) >> 52) + 1) << 52;
+
+    steady_raise(&jetstream_impl(api->js)->clock, border_ns + 3600 * CLOCK_S);
+    return border_ns + 3600 * CLOCK_S;
+}
+
+static void put_with_ttl(const char *subject, int64_t ttl_ns)
+{
+    struct account *a = accounts_get(accounts, "A");
+    char hdr[64];
+    struct mf_msg m = {.subject = mf_str(subject), .payload = MF_LIT("x")};
+
+    (void)snprintf(hdr, sizeof hdr, "NATS/1.0\r\nNats-TTL: %lldms\r\n\r\n",
+                   (long long)(ttl_ns / CLOCK_MS));
+    m.hdr = mf_str(hdr);
+    (void)account_publish(a, &(struct router_msg){.route = m.subject, .msg = &m});
+}
+
+/* n deadlines in the second of the clock that begins at second_ns. */
+static void fill_second(int64_t second_ns, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        put_with_ttl("L.a", second_ns + 100 * CLOCK_MS - jetstream_now_ns(api->js));
+    settle();
+}
+
+/* n deadlines, evenly from `from_s` to `to_s` ahead. */
+static void fill_evenly(int64_t from_s, int64_t to_s, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        put_with_ttl("L.a", from_s * CLOCK_S + (to_s - from_s) * CLOCK_S / n * i);
+        if (i % 1000 == 999)
+            settle();
+    }
+}
+
+static void test_counts_of_many_deadlines_tell_their_resolution(void)
+{
+    static const char blurred[] = ",\"counts_approximate\":true,\"resolution_ms\":4000,";
+    char at[CLOCK_TEXT], peak[160];
+
+    start("");
+    int64_t now_ns = set_clock(), hour_ns = 3600 * CLOCK_S;
+    create("A", "L", ",\"allow_msg_ttl\":true");
+    fill_evenly(5 * 3600, 14 * 3600, 70000);
+    has(ask("A", "$MAYFLY.TTL.STATS.L", ""), "\"items_with_ttl\":70000,");
+    lacks(ask("A", "$MAYFLY.TTL.STATS.L", ""), "counts_approximate");
+    lacks(ask("A", "$MAYFLY.TTL.FORECAST.L", ""), "resolution_ms");
+    fill_evenly(16 * 3600, 26 * 3600, 73000);
+    /* A part of 4 s that is fuller than the one with the peak, but not in any of its seconds. */
+    int64_t part_ns = (now_ns + 15 * hour_ns) / (4 * CLOCK_S) * (4 * CLOCK_S);
+    for (int64_t i = 0; i < 4; i++)
+        fill_second(part_ns + i * CLOCK_S, 1000);
+    int64_t peak_ns = part_ns + hour_ns / 2 + 2 * CLOCK_S;
+    fill_second(peak_ns, 3000);
+    has(ask("A", "$MAYFLY.TTL.STATS.L", ""), "\"items_with_ttl\":150000,");
+    has(ask("A", "$MAYFLY.TTL.STATS.L", ""), blurred);
+    has(ask("A", "$MAYFLY.TTL.FORECAST.L", ""), blurred);
+    (void)snprintf(peak, sizeof peak, "\"peak\":{\"at\":\"%s\",\"msgs\":3000,\"per_second\":3000}",
+                   clock_rfc3339(at, peak_ns));
+    has(ask("A", "$MAYFLY.TTL.FORECAST.L", ""), peak);
+    has(ask("A", "$MAYFLY.TTL.FORECAST.L", "{\"filter\":\"L.>\"}"), peak);
+    lacks(ask("A", "$MAYFLY.TTL.FORECAST.L", "{\"filter\":\"L.>\"}"), "counts_approximate");
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -235,5 +315,6 @@ int main(void)
     RUN_TEST(test_groups_filters_and_trials_take_turns_by_what_they_look_at);
     RUN_TEST(test_answers_in_slices_are_the_same);
     RUN_TEST(test_a_page_takes_back_nothing_that_came_meanwhile);
+    RUN_TEST(test_counts_of_many_deadlines_tell_their_resolution);
     return UNITY_END();
 }
