@@ -1,12 +1,12 @@
 /* forecast.c: how many messages end when: a histogram of the deadlines to come, and their peaks.
  *
- * A scan goes over the wheel's slots (wheel.h).  What a slot holds is counted beside and added when
- * the slot is done, so that a scan that goes back counts nothing twice.  Slots come in the order of
- * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time.
- * Few messages are visited one by one.  For many, the counts that the wheel keeps are added up
- * where their parts are short enough, and the bytes are estimated from probes of the wheel.  A slot
- * whose parts are longer than the moments of a peak is *far*: far slots that may hold the fullest
- * moment are visited in a second pass. */
+ * A scan visits the wheel's slots (wheel.h).  The messages of a slot are counted apart and added
+ * when the slot is done, so that a scan that steps back counts nothing twice.  Slots are in the
+ * order of time, so that only the cells of one slot, and the cell that it ends in, are needed at a
+ * time. Few messages are visited one by one.  For many, the counts that the wheel keeps are added
+ * up where their parts are short enough, and the bytes are estimated from probes of the wheel.  A
+ * slot whose parts are longer than the moments of a peak is *far*: far slots that may hold the
+ * fullest moment are visited in a second pass. */
 #include "store/store_impl.h"
 
 #include "wheel/wheel.h"

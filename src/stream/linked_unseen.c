@@ -1,5 +1,5 @@
-/* linked_unseen.c: see linked_unseen_impl.h.  Blob BLOB_LINK "/" sequence: i64 deadline, little endian.
- */
+/* linked_unseen.c: see linked_unseen_impl.h.
+ * Blob BLOB_LINK "/" sequence: i64 deadline, little endian. */
 #include "stream/linked_unseen_impl.h"
 
 #include "base/le.h"

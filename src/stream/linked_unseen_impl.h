@@ -1,6 +1,6 @@
-/* linked_unseen_impl.h: messages that were made infinite by a link before they could be read (linked.c).
+/* linked_unseen_impl.h: messages that a link made infinite before they could be read (linked.c).
  *
- * Each has a blob with the end that it had, until it was read and judged. */
+ * A blob keeps the former deadline of each until the message was read and judged. */
 #ifndef STREAM_LINKED_UNSEEN_H
 #define STREAM_LINKED_UNSEEN_H
 
