@@ -47,6 +47,7 @@ lint_words() {
                 src/*/local.mk test/local.mk test/*/local.mk || echo "$f: in no local.mk"
         done
         tools/words.sh # the language of the documents
+        node tools/house.mjs --check # and of the comments
         wc -l $(c_files src test bench | grep '\.c$') | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines, 600 allowed" }'
         wc -l $(c_files src | grep '\.h$') | awk '$2 != "total" && $2 !~ /_table\.h$/ && $1 > 300 { print $2 ": " $1 " lines, 300 allowed" }'
     )

@@ -113,7 +113,8 @@ static int check_request(struct api_call *call, const struct stream_config *c, s
     return 0;
 }
 
-/* Rules 8 to 13.  0: create it.  1: it is there. */
+/* docs/checks.md, Stream create, from the limits of the account on.  0: create it.  1: it exists.
+ */
 static int check_create(struct api_account *aa, struct stream_config *c,
                         const struct stream_config *now, struct js_error *e)
 {

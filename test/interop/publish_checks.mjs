@@ -314,7 +314,7 @@ check("schedules: each way to get them wrong", async (c) => {
 check("interest retention without interest: the sequence is used, nothing is stored", async (c) => {
   await c.create({ retention: "interest" });
   assert.equal(await c.pub("a", "x"), 1);
-  // Row 22 stands before row 24, after row 10.
+  // docs/checks.md, Publish: interest is checked after "TTL allowed" and before "TTL valid".
   assert.equal(await c.pub("a", "x", ["Nats-TTL: bad"]), 2);
   await c.refused("a", BAD(10166, "per-message TTL is disabled"), "x", ["Nats-TTL: 1h"]);
   const st = await c.state();
