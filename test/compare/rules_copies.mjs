@@ -117,7 +117,7 @@ export const COPY_RULES = [
   },
   {
     id: "mirror-answers",
-    row: "direct gets of an origin that has mirrors with `mirror_direct`",
+    row: "direct gets of an upstream that has mirrors with `mirror_direct`",
     // One that has not got the message, or under another subject, says so for its origin; which one answers is chance.
     match: (c) => {
       const stream = c.o.op === "get" && c.o.subj.split(".")[0];
@@ -127,7 +127,7 @@ export const COPY_RULES = [
   },
   {
     id: "origin-deleted",
-    row: "an origin that is deleted",
+    row: "an upstream that is deleted",
     match: (c) => {
       if (!api(c.o, "STREAM.INFO.")) return false;
       const a = copy(c.ours);
