@@ -56,7 +56,7 @@ lint_words() {
 }
 
 tidy_flags() {
-    echo "-std=c11 -D_GNU_SOURCE -DMAYFLY_VERSION=\"\" -Isrc $(pkg-config --cflags libuv jansson openssl libsodium libxxhash zlib libnats 2>/dev/null)" \
+    echo "-std=c11 -D_GNU_SOURCE -Iinclude -Isrc $(pkg-config --cflags libuv jansson openssl libsodium libxxhash zlib libnats 2>/dev/null)" \
         "-Xclang -analyzer-config -Xclang max-nodes=$TIDY_NODES"
 }
 

@@ -6,7 +6,6 @@
  * Close: consumers are closed before their stream, and requests that wait for one are answered
  * then. */
 #include "api/api_impl.h"
-#include "api/api_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"

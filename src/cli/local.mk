@@ -15,7 +15,6 @@ CLI_LIBS = %D%/libcli.a $(CODEC_LIBS) $(JANSSON_LIBS)
 
 bin_PROGRAMS += mayfly
 mayfly_SOURCES = %D%/mayfly.c
-mayfly_CPPFLAGS = $(AM_CPPFLAGS) -DMAYFLY_VERSION='"$(PACKAGE_VERSION)"'
 mayfly_LDADD = $(CLI_LIBS)
 
 UNIT_TESTS += test/unit/cli/http_get test/unit/cli/server_check \

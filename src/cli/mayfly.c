@@ -1,6 +1,7 @@
 /* mayfly.c: the operator's tool.  Finds the command; each command has a file of its own. */
 #include "cli/check.h"
 #include "cli/server_check.h"
+#include "mayfly.h"
 
 #include <stdio.h>
 

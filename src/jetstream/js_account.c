@@ -7,11 +7,11 @@
 
 /* --- which account ---------------------------------------------------------------------------- */
 
-struct js_account *js_account_of(struct jetstream *a, const struct account *acc)
+struct js_account *js_account_of(struct jetstream *js, const struct account *acc)
 {
     struct mf_list *pos;
 
-    mf_list_each(pos, &a->list)
+    mf_list_each(pos, &js->list)
     {
         struct js_account *ja = mf_container(pos, struct js_account, link);
         if (ja->account == acc)
@@ -20,12 +20,12 @@ struct js_account *js_account_of(struct jetstream *a, const struct account *acc)
     return NULL;
 }
 
-struct js_account *js_account_system(struct jetstream *a)
+struct js_account *js_account_system(struct jetstream *js)
 {
-    struct account *sys = accounts_system(a->accounts);
+    struct account *sys = accounts_system(js->accounts);
     struct mf_list *pos;
 
-    mf_list_each(pos, &a->list)
+    mf_list_each(pos, &js->list)
     {
         struct js_account *ja = mf_container(pos, struct js_account, link);
         if (ja->account == sys)

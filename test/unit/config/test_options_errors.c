@@ -281,8 +281,8 @@ static void test_mappings_that_nats_server_accepts_are_accepted(void)
         "mappings { \"a.*\": \"b.{{wildcard(0)}}\" }",
         "mappings { \"a.*\": \"b.{{splitFromRight(1,-1)}}\" }",
         "mappings { \"a.*\": \"b.{{partition(-3,1)}}\" }",
-        "accounts { A { exports: [{stream: \"x.>\"}] }, "
-        "B { imports: [{stream: {account: A, subject: \"x.*\"}, to: \"y.$1.*\"}] } }",
+        ("accounts { A { exports: [{stream: \"x.>\"}] }, "
+         "B { imports: [{stream: {account: A, subject: \"x.*\"}, to: \"y.$1.*\"}] } }"),
     };
 
     for (size_t i = 0; i < MF_COUNT(fine); i++) {

@@ -1,4 +1,4 @@
-/* test_letters.c: dead letters (on_expire). */
+/* test_dead_letters.c: dead letters (on_expire). */
 #include "stream/lifetime_impl.h"
 #include "support/fault_io.h"
 #include "support/no_memory.h"
