@@ -5,13 +5,11 @@
 
 #define FIRST_CAP 8u
 
-int mf_array_reserve(void *items, size_t *cap, size_t need, size_t size)
+int mf_array_grow(void *items, size_t *cap, size_t need, size_t size)
 {
     size_t next = *cap == 0 ? FIRST_CAP : *cap;
     void *at, *grown;
 
-    if (need <= *cap)
-        return 0;
     while (next < need) {
         if (next > SIZE_MAX / 2)
             return MF_NOMEM;

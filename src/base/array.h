@@ -11,9 +11,15 @@
 
 #include "base/base.h"
 
+/* The slow path of mf_array_reserve(). */
+MF_MUSTCHECK int mf_array_grow(void *items, size_t *cap, size_t need, size_t size);
+
 /* Room for at least `need` items of `size` bytes in the array at *items (a T **; NULL with *cap 0
  * at first).  Capacity starts at 8 and doubles, so n appends cost O(n) together.  0, or MF_NOMEM:
  * the array is unchanged.  New items are not initialised; pointers into the array may move. */
-MF_MUSTCHECK int mf_array_reserve(void *items, size_t *cap, size_t need, size_t size);
+MF_MUSTCHECK static inline int mf_array_reserve(void *items, size_t *cap, size_t need, size_t size)
+{
+    return MF_LIKELY(need <= *cap) ? 0 : mf_array_grow(items, cap, need, size);
+}
 
 #endif
