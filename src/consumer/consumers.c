@@ -199,6 +199,11 @@ static void observe_removed(struct stream_observer *o, uint64_t seq, struct mf_s
     look_again(g);
 }
 
+static size_t observe_count(const struct stream_observer *o)
+{
+    return ((const struct consumers *)mf_container(o, const struct consumers, observer))->count;
+}
+
 static void lose_some(struct consumer *c, uint64_t first, uint64_t last)
 {
     struct mf_list *pos, *next;
@@ -373,6 +378,7 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
     }
     g->observer = (struct stream_observer){.stored = observe_stored,
                                            .gone = observe_removed,
+                                           .count = observe_count,
                                            .purged = observe_purged,
                                            .purge_done = purge_done};
     mf_list_init(&g->observer.node);

@@ -20,6 +20,8 @@
 #define BAD       "NATS/1.0 408 Bad Request\r\n\r\n"
 #define LEVEL     "NATS/1.0 412 Required Api Level\r\n\r\n"
 
+#define LONG_BODY 65536u /* to uncompress and copy this much takes long enough to be measured */
+
 /* --- sending -------------------------------------------------------------------------------- */
 
 static uint8_t *put_bytes(uint8_t *at, struct mf_slice s)
@@ -114,6 +116,8 @@ static void send_one(struct js_account *ja, struct stream *s, struct mf_slice re
                     (how & DIRECT_LIFE) != 0 ? stream_lifetime_of(s, m, &life) : NULL);
     if ((how & DIRECT_LAST) != 0)
         stream_slide(s, m);
+    if (m->payload.len >= LONG_BODY)
+        work_lap(ja->js->loop, WORK_DIRECT, NULL, account_name(ja->account));
 }
 
 static void load_done(struct stream_load *l, int status)

@@ -26,13 +26,21 @@ static const struct options_js_limits no_limits = {
     .disk_max_stream_bytes = -1,
 };
 
+#define CLOCK_STEP_NS (10 * CLOCK_MS)
+
 /* Read anew each time: a timestamp from the beginning of the turn could be older than the publish
  * and end the message too early. */
 int64_t jetstream_now_ns(struct jetstream *js)
 {
+    struct jetstream_impl *x = jetstream_impl(js);
     int64_t wall_ns = clock_wall_ns(); /* first, see steady.h */
+    int64_t ahead_ns = x->clock.shown_ns - x->clock.mono_ns;
+    int64_t now_ns = steady_now(&x->clock, wall_ns, clock_boot_ns());
 
-    return steady_now(&jetstream_impl(js)->clock, wall_ns, clock_boot_ns());
+    /* A step forward: who asked acts by it, so what is due by it is swept and on disk soon. */
+    if (MF_UNLIKELY(now_ns - x->clock.mono_ns > ahead_ns + CLOCK_STEP_NS) && x->clock_timer != NULL)
+        loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop));
+    return now_ns;
 }
 
 int64_t jetstream_wall_ns(struct jetstream *js)
@@ -368,10 +376,10 @@ static void accounts_follow(struct jetstream *js)
 /* --- the clock ----------------------------------------------------------------------------------
  * Timers run on the monotonic clock; deadlines, schedules and pauses on the wall clock.  After the
  * wall clock was set forward (or the machine slept) more may be due; after it was set back,
- * schedules must wait longer.  A look every second finds such steps and notifies the streams. */
+ * schedules must wait longer.  A look every second finds such steps and notifies the streams; one
+ * forward is found by the first that needs the time. */
 
 #define CLOCK_LOOK_NS CLOCK_S
-#define CLOCK_STEP_NS (10 * CLOCK_MS)
 
 static void step_clock(void *arg, struct stream *s)
 {

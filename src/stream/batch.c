@@ -320,6 +320,39 @@ static void push_out_in_turn(struct stream *s, struct batch *b)
     }
 }
 
+/* *most: how many messages roll-ups may still remove within this commit batch. */
+static int store_member(struct stream *s, struct intake *in, uint64_t *most, struct js_error *e)
+{
+    int rc = in->rollup == ROLLUP_NONE ? 0 : purge_rest_new(s, in, most, 0);
+
+    if (rc != 0)
+        stream_store_error(s, rc, e);
+    return rc != 0 ? rc : batch_store(s, in, true, e);
+}
+
+static struct intake *last_rest(struct batch *b)
+{
+    for (struct mf_list *l = b->members.prev; l != &b->members; l = l->prev) {
+        struct intake *in = &mf_container(l, struct member, link)->in;
+        if (in->rest != NULL && !in->used_up)
+            return in;
+    }
+    return NULL;
+}
+
+/* Roll-ups that concern too many messages continue in time slices, one after the other; the last
+ * one has the wait of the batch.  status: of the batch. */
+static void start_rests(struct stream *s, struct batch *b, int status, struct store_wait *wait)
+{
+    const struct intake *last = last_rest(b);
+
+    for (struct mf_list *l = b->members.next; l != &b->members; l = l->next) {
+        struct intake *in = &mf_container(l, struct member, link)->in;
+        if (in->rest != NULL)
+            purge_rest(s, in, in->used_up ? MF_NOTFOUND : status, in == last ? wait : NULL);
+    }
+}
+
 /* In the open batch of the store.  Limits remove older messages when all members are appended.  On
  * failure the appended members are removed in that same batch: no reader ever sees them, and their
  * sequences are used up. */
@@ -328,6 +361,7 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
     uint64_t msgs, bytes, before, published = s->stats.published;
     struct mf_buf id = s->ends.last_msg_id;
     size_t copies = s->notify.copies.len;
+    uint64_t most = PURGE_SLICE; /* removed by roll-ups in the commit batch */
     struct mf_list *l;
     int rc = 0;
 
@@ -338,7 +372,7 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
     {
         struct member *m = mf_container(l, struct member, link);
         m->in.ts_ns = stream_stamp(s);
-        if ((rc = batch_store(s, &m->in, true, e)) != 0)
+        if ((rc = store_member(s, &m->in, &most, e)) != 0)
             break;
     }
     if (rc != 0 && l != b->members.next) {
@@ -394,10 +428,11 @@ static int commit_batch(struct stream *s, struct stream_publish *p, struct batch
     }
     store_begin(s->store, false);
     rc = store_all(s, b, e);
-    int ended = store_end(s->store, rc == 0 ? stream_wait(s, p, ack.seq) : NULL);
-    if (rc == 0 && ended != 0)
-        stream_store_error(s, ended, e);
-    rc = rc == 0 ? ended : rc;
+    struct store_wait *wait = rc == 0 ? stream_wait(s, p, ack.seq) : NULL;
+    int ended = store_end(s->store, last_rest(b) == NULL ? wait : NULL);
+    if (rc == 0 && (rc = ended) != 0)
+        stream_store_error(s, rc, e);
+    start_rests(s, b, rc, wait);
     if (rc == 0) {
         s->inflight++;
     } else {

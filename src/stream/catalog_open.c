@@ -47,8 +47,8 @@ static int look_inside(struct entry *e, struct mf_error *err)
         return rc;
     if (store_folder_has(f, CATALOG_NATS_FILE))
         rc = mf_fail(err, MF_UNSUPPORTED,
-                     "%s is a stream of nats-server, whose files are not read: move it with nats "
-                     "stream backup there and restore here",
+                     "%s is a stream of nats-server, which is not touched: move its folder out of "
+                     "the store directory, then copy the stream with mayfly import",
                      store_folder_path(f));
     else if ((rc = store_folder_list(f, is_log, NULL, err)) == 0)
         rc = mf_fail(err, MF_NOTFOUND, "%s holds no stream: it has no log", store_folder_path(f));

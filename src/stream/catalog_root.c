@@ -27,10 +27,10 @@ static int look_at(void *arg, const char *name)
         return 0;
     if (l->streams && store_folder_has(f, CATALOG_NATS_FILE))
         rc = mf_fail(l->e, MF_UNSUPPORTED,
-                     "%s is a stream of nats-server, whose files are not read: name another "
-                     "store_dir. To move the stream, start that nats-server, save it with nats "
-                     "stream backup %s, and load it here with nats stream restore",
-                     store_folder_path(f), name);
+                     "%s is a stream of nats-server, which is not touched: start with another "
+                     "store_dir, then copy the streams of the stopped nats-server with mayfly "
+                     "import DIR, where DIR is its store_dir",
+                     store_folder_path(f));
     else if (!l->streams &&
              store_folder_open(&streams, f, "streams", STORE_FOLDER_ANY, &ignored) == 0) {
         struct look below = {.in = streams, .e = l->e, .streams = true};

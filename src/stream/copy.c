@@ -49,7 +49,7 @@ static int store_copy(struct stream *s, struct stream_publish *p, struct intake 
     const char *val;
     int rc;
 
-    if (p->followed && stream_lacks_interest(s, in->subject)) {
+    if (p->gap || (p->followed && stream_lacks_interest(s, in->subject))) {
         in->rollup = ROLLUP_NONE;
         rc = stream_use_up(s, in, p);
         return rc == 0 ? 0 : fail_store(s, rc, e);

@@ -260,10 +260,10 @@ static void say_text(struct stream *s, struct mf_slice reply, struct mf_buf *tex
                           .text_len = text->len};
         memcpy(y->bytes, reply.ptr, reply.len);
         memcpy(y->bytes + reply.len, text->ptr, text->len);
-        if (store_idle(s->store))
+        if (store_idle(s->store) && s->purge.rests == 0)
             loop_defer(s->host->loop, &y->defer);
         else
-            rc = store_barrier(s->store, &y->wait);
+            rc = purge_barrier(s, &y->wait);
         if (rc == 0)
             s->inflight++;
         else
@@ -359,7 +359,7 @@ static void finish_batch(struct stream *s, struct stream_publish *p, struct fast
     fast_drop(s, b);
     /* Nobody waits for the messages before it: this answer waits for them all. */
     int rc = stream_answer_later(p, &ack);
-    if (rc == 0 && (rc = store_barrier(s->store, stream_wait(s, p, ack.seq))) == 0) {
+    if (rc == 0 && (rc = purge_barrier(s, stream_wait(s, p, ack.seq))) == 0) {
         s->inflight++;
         return;
     }
@@ -463,6 +463,7 @@ static int store_message(struct stream *s, struct fast *b, struct intake *in,
     const char *val;
     int rc = batch_check(s, NULL, item, e);
 
+    in->in_slices = true; /* answers wait for purge_barrier() */
     if (rc != 0 || (rc = check_expected_msg_id(s, in, e)) != 0 ||
         (rc = counter_apply(s, in, &val, e)) != 0 || (rc = batch_store(s, in, false, e)) != 0)
         return rc;

@@ -42,6 +42,7 @@ struct intake {
     bool looked;       /* previous and held are known, and nothing has changed them since */
     bool in_slices;    /* a roll-up of very many may continue after its first time slice */
     struct purge_rest *rest; /* it does; NULL: all in one time slice */
+    uint64_t roll_now;       /* with rest: how many messages are removed with this one */
     uint64_t seq;            /* out */
     int64_t deadline_ns;     /* out; 0: none */
     uint64_t size;           /* limits_ahead()'s own */

@@ -199,7 +199,9 @@ static int prepare_subject(struct stream *s, const struct intake *in, bool in_ba
         (void)store_key(s->store, in->subject, &k);
         *n = k.count > keep ? 1 + k.count - keep : 1;
     }
-    if ((in->rollup == ROLLUP_NONE || in->rest != NULL) && *n > ENFORCE_SLICE)
+    if (in->rest != NULL && *n > in->roll_now)
+        *n = in->roll_now;
+    else if (in->rollup == ROLLUP_NONE && *n > ENFORCE_SLICE)
         *n = ENFORCE_SLICE;
     return dedup_before_removal(s->dedup, s->store, first, upto);
 }
@@ -255,7 +257,9 @@ static int prepare_rollup(struct stream *s, const struct intake *in, uint64_t *n
     struct span p = {.s = s, .first = store_first_accepted(s->store)};
     uint64_t bytes;
 
-    if (in->rollup == ROLLUP_MATCHING) {
+    if (in->rest != NULL) { /* removed later */
+        p.first = 0;
+    } else if (in->rollup == ROLLUP_MATCHING) {
         p.first = 0;
         store_accepted_keys(s->store, in->subject, span_add_key, &p);
         *n = p.n;
@@ -378,7 +382,7 @@ static bool push_out_oldest(struct stream *s, size_t *left, bool *stuck)
 /* true: there is more to do. */
 static bool enforce_slice(struct stream *s)
 {
-    size_t left = ENFORCE_SLICE;
+    size_t left = stream_throttle_slice(s, ENFORCE_SLICE);
     bool more, stuck = false;
 
     if (s->closing || stream_throttle(s, &s->enforce.task))

@@ -175,13 +175,16 @@ test_unit_stream_schedule_faults_SOURCES = test/unit/stream/test_schedule_faults
 test_unit_stream_schedule_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_schedule_faults_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_schedule_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
-UNIT_TESTS += test/unit/stream/stream_slices test/unit/stream/stream_rollups test/unit/stream/stream_refusals
+UNIT_TESTS += test/unit/stream/stream_slices test/unit/stream/stream_throttle test/unit/stream/stream_rollups test/unit/stream/stream_refusals
 test_unit_stream_stream_rollups_SOURCES = test/unit/stream/test_stream_rollups.c $(STREAM_WORLD)
 test_unit_stream_stream_rollups_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_stream_rollups_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_stream_slices_SOURCES = test/unit/stream/test_stream_slices.c $(STREAM_WORLD)
 test_unit_stream_stream_slices_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_stream_slices_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_stream_throttle_SOURCES = test/unit/stream/test_stream_throttle.c $(STREAM_WORLD)
+test_unit_stream_stream_throttle_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_stream_throttle_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_stream_refusals_SOURCES = test/unit/stream/test_stream_refusals.c test/support/fault_io.c \
 	test/support/fault_io.h $(STREAM_WORLD)
 test_unit_stream_stream_refusals_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

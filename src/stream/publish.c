@@ -210,14 +210,17 @@ static void roll_up(struct stream *s, const struct intake *in)
             log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
         return;
     }
+    if (in->rest != NULL) {
+        (void)limits_remove_oldest(s, in->subject, in->seq, in->roll_now);
+        return;
+    }
     if (in->rollup == ROLLUP_MATCHING) {
         store_accepted_keys(s->store, in->subject, roll_up_key, &(struct rolling){s, in->seq});
         return;
     }
     (void)store_key_last_accepted(s->store, in->subject, &count);
     if (count != 2 || in->previous == 0) {
-        (void)limits_remove_oldest(s, in->subject, in->seq,
-                                   in->rest == NULL ? UINT64_MAX : PURGE_SLICE);
+        (void)limits_remove_oldest(s, in->subject, in->seq, UINT64_MAX);
         return;
     }
     if (store_remove(s->store, in->previous, NULL) != 0) /* the only other one */
@@ -335,7 +338,9 @@ static int append_with_company(struct stream *s, struct intake *in, struct store
                                struct store_wait *wait)
 {
     bool company = has_company(s, in);
-    int rc = in->rollup == ROLLUP_SUBJECT && in->in_slices ? purge_rest_new(s, in) : 0;
+    uint64_t most = PURGE_SLICE;
+    int rc =
+        in->rollup != ROLLUP_NONE && in->in_slices ? purge_rest_new(s, in, &most, PURGE_SLICE) : 0;
 
     if (rc != 0)
         return rc;

@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-#define STEPS (4 * PURGE_SLICE) /* messages or nodes of the key tree looked at in one turn */
+#define SLICE 250u /* messages removed in one slice: about half a millisecond with consumers */
+#define STEPS (16 * SLICE) /* messages or nodes of the key tree looked at in one turn */
 
 struct purge {
     struct stream_op *op;
@@ -32,6 +33,7 @@ struct purge {
     uint64_t last; /* what was removed of it last */
     uint64_t from; /* or by ranges: the next sequence */
     bool accepted; /* it counts what readers do not see yet, too */
+    bool unmarked; /* a roll-up: subjects that lose their last message get no marker */
 };
 
 static void purge_free(struct purge *p)
@@ -128,7 +130,7 @@ static int find_some(struct stream *s, struct purge *p, size_t *steps)
 static bool purge_subject(struct stream *s, struct purge *p, struct mf_slice subject, size_t *left,
                           int *rc)
 {
-    bool marks = s->cfg.subject_delete_marker_ttl_ns > 0 && !s->host->strict;
+    bool marks = s->cfg.subject_delete_marker_ttl_ns > 0 && !s->host->strict && !p->unmarked;
     uint64_t seq, count;
     uint16_t flags = 0;
 
@@ -189,11 +191,13 @@ static bool purge_next(struct purge *p, uint32_t *steps, int *rc)
 /* true: there is more to do. */
 static bool purge_some(struct stream *s, struct purge *p, int *rc)
 {
-    size_t left = PURGE_SLICE;
+    size_t left = stream_throttle_slice(s, SLICE);
     uint32_t steps = STEPS;
 
     if (p->walk == NULL && (p->walk = store_keys_new(s->store, mf_str(p->filter))) == NULL)
         *rc = MF_NOMEM;
+    else if (p->unmarked) /* of messages before it, committed or not */
+        store_keys_unseen(p->walk);
     store_begin(s->store, true);
     while (*rc == 0 && (p->subject != NULL || purge_next(p, &steps, rc))) {
         if (store_key_overdue(s->store, mf_str(p->subject), 0) != 0 &&
@@ -217,8 +221,9 @@ static bool purge_range(struct stream *s, struct purge *p, int *rc)
 {
     uint64_t upto = p->below - 1 < p->serial ? p->below - 1 : p->serial, last = 0, count = 0;
     uint64_t seq = store_next_accepted(s->store, p->from);
+    size_t most = stream_throttle_slice(s, SLICE);
 
-    for (unsigned n = 0; n < PURGE_SLICE && seq != 0 && seq <= upto; n++) {
+    for (size_t n = 0; n < most && seq != 0 && seq <= upto; n++) {
         count += p->accepted || stream_next(s, seq) == seq;
         last = seq;
         seq = store_next_accepted(s->store, seq + 1);
@@ -337,6 +342,7 @@ static void rest_done(struct stream_op *op, const struct js_error *e, uint64_t c
 
     (void)count;
     free(r);
+    s->purge.rests--;
     /* Messages that could not be removed stay, as after a limit; the new message is stored. */
     if (e != NULL && !s->closing)
         log_warn("stream %s: a rollup is not complete: %s", s->cfg.name, e->text);
@@ -344,26 +350,57 @@ static void rest_done(struct stream_op *op, const struct js_error *e, uint64_t c
         wait->done(wait, s->closing ? MF_CLOSED : 0);
 }
 
-int purge_rest_new(struct stream *s, struct intake *in)
+/* How many messages a roll-up removes, at most. */
+static uint64_t count_rolled(struct stream *s, const struct intake *in)
 {
-    uint64_t count;
+    uint64_t count = 0, bytes, last;
 
-    (void)store_key_last_accepted(s->store, in->subject, &count);
-    if (count <= PURGE_SLICE)
-        return 0;
+    if (in->rollup == ROLLUP_SUBJECT)
+        (void)store_key_last_accepted(s->store, in->subject, &count);
+    else if (in->rollup == ROLLUP_MATCHING)
+        store_accepted(s->store, &count, &bytes, &last);
+    return count;
+}
+
+/* No subject: it removes nothing.  NULL: no memory. */
+static struct purge_rest *rest_new(struct mf_slice subject)
+{
     struct purge_rest *r = calloc(1, sizeof *r);
+
     if (r == NULL)
-        return MF_NOMEM;
+        return NULL;
     r->op.done = rest_done;
-    r->op.purge_filter = mf_slice_dup(in->subject);
-    r->purge =
-        r->op.purge_filter == NULL ? NULL : purge_new(in->subject, (struct purge){.from = 1});
+    r->op.purge_filter = subject.len == 0 ? NULL : mf_slice_dup(subject);
+    if (subject.len == 0 || r->op.purge_filter != NULL)
+        r->purge = purge_new(subject, (struct purge){.from = 1, .unmarked = true});
     if (r->purge == NULL) {
         free(r->op.purge_filter);
         free(r);
-        return MF_NOMEM;
+        return NULL;
     }
+    return r;
+}
+
+static void start_rest(struct stream *s, struct purge_rest *r, struct store_wait *wait)
+{
+    r->wait = wait;
+    s->purge.rests++;
+    purge_start(s, r->purge, &r->op, false); /* no callback runs inside of this call */
+}
+
+int purge_rest_new(struct stream *s, struct intake *in, uint64_t *most, uint64_t now)
+{
+    uint64_t count = count_rolled(s, in);
+
+    if (count <= *most) {
+        *most -= count;
+        return 0;
+    }
+    struct purge_rest *r = rest_new(in->subject);
+    if (r == NULL)
+        return MF_NOMEM;
     in->rest = r;
+    in->roll_now = in->rollup == ROLLUP_SUBJECT ? now : 0;
     return 0;
 }
 
@@ -373,15 +410,26 @@ void purge_rest(struct stream *s, struct intake *in, int status, struct store_wa
 
     in->rest = NULL;
     if (status == 0) {
-        r->wait = wait;
         r->purge->below = in->seq;
-        purge_start(s, r->purge, &r->op, false); /* no callback runs inside of this call */
+        start_rest(s, r, wait);
         return;
     }
     mf_list_init(&r->purge->link);
     purge_free(r->purge);
     free(r->op.purge_filter);
     free(r);
+}
+
+/* A rest that removes nothing: purges end in their order. */
+int purge_barrier(struct stream *s, struct store_wait *wait)
+{
+    if (s->purge.rests == 0)
+        return store_barrier(s->store, wait);
+    struct purge_rest *r = rest_new(MF_SLICE_NONE);
+    if (r == NULL)
+        return MF_NOMEM;
+    start_rest(s, r, wait);
+    return 0;
 }
 
 /* --- everything ------------------------------------------------------------------------------- */

@@ -78,6 +78,20 @@ static void end_schedule(struct stream *s, uint64_t seq, struct schedule *x)
         schedule_forget(s, x);
 }
 
+/* In the open batch of the store.  A roll-up of very many continues in time slices afterwards. */
+static int store_made(struct stream *s, struct intake *in)
+{
+    uint64_t most = PURGE_SLICE;
+    struct js_error e;
+    int rc = in->rollup == ROLLUP_NONE ? 0 : purge_rest_new(s, in, &most, PURGE_SLICE);
+
+    if (rc == 0)
+        rc = batch_store(s, in, true, &e);
+    if (rc == 0 && !in->used_up)
+        stream_stored(s, in);
+    return rc;
+}
+
 /* Of t->firing, which becomes NULL if the schedule is forgotten meanwhile. */
 static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
 {
@@ -101,15 +115,15 @@ static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
         log_warn("stream %s: what schedule \"%.*s\" makes is refused: %s", s->cfg.name,
                  MF_FMT(schedule_subject(x)), e.text);
     if (rc == 0 && fits)
-        rc = batch_store(s, in, true, &e);
-    if (rc == 0 && fits && !in->used_up)
-        stream_stored(s, in);
+        rc = store_made(s, in);
     x = s->schedules->firing;
     if (rc == 0 && next_ns == 0)
         end_schedule(s, seq, x);
     else if (rc == 0 && x != NULL)
         schedule_move(s, x, next_ns);
     int end = store_end(s->store, NULL);
+    if (in->rest != NULL)
+        purge_rest(s, in, rc != 0 ? rc : in->used_up ? MF_NOTFOUND : end, NULL);
     if (rc != 0)
         return rc;
     limits_count(s);

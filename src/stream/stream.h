@@ -63,6 +63,8 @@ struct stream_publish {
     /* replicated, from an upstream that can deliver it again: limits, sizes and ids are checked
      * (ids not for a mirror), and a refusal is answered inside stream_publish(). */
     bool followed;
+    /* replicated: nothing is stored, the sequence is used up; nobody sees a message. */
+    bool gap;
     uint64_t seq;
     int64_t ts_ns; /* replicated: 0: now */
     /* The stream's own: */
@@ -160,6 +162,8 @@ struct stream_observer {
     /* After the two above, for a purge or roll-up of these subjects (empty: of all).  May be NULL.
      */
     void (*purge_done)(struct stream_observer *o, struct mf_slice filter);
+    /* How many consumers a `gone` may concern; NULL: one. */
+    size_t (*count)(const struct stream_observer *o);
     struct mf_list node;
 };
 /* Notifies observers of committed messages now, not at the end of the turn.  Republished copies are

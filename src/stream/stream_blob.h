@@ -22,6 +22,9 @@ bool stream_settle(struct stream *s, struct store_wait *w); /* as store_wait_pen
 /* Called before each time slice that removes.  true: too many removals wait for their commit; t is
  * queued again after it. */
 MF_MUSTCHECK bool stream_throttle(struct stream *s, struct work_task *t);
+/* How many messages, at most n, a task removes in one slice: fewer where each concerns many
+ * consumers.  At least one. */
+size_t stream_throttle_slice(const struct stream *s, size_t n);
 void stream_throttle_cancel(struct stream *s, const struct work_task *t);
 MF_MUSTCHECK int
 stream_barrier(struct stream *s,

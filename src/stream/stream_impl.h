@@ -128,6 +128,7 @@ struct stream {
     struct { /* purge.c */
         struct work_task task;
         struct mf_list queue; /* struct purge, running or waiting, in order */
+        size_t rests;         /* of them, roll-ups whose first messages were removed at once */
     } purge;
     struct { /* observers and republished copies (notify.c, republish.c) */
         struct mf_list observers;

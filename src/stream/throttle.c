@@ -7,7 +7,31 @@
  * Close: no task is queued any more. */
 #include "stream/stream_impl.h"
 
-#define MOST 4000u /* removals that wait for a commit: about two milliseconds of work after it */
+/* Removals that wait for a commit: about two milliseconds of work after it.  A consumer that learns
+ * of each costs as much as three of them. */
+#define MOST     4000u
+#define CONSUMER 3u
+#define LEAST    16u /* so that a purge goes on, however many consumers there are */
+
+static size_t most_removals(const struct stream *s)
+{
+    struct mf_list *pos;
+    size_t consumers = 0, most;
+
+    for (pos = s->notify.observers.next; pos != &s->notify.observers; pos = pos->next) {
+        const struct stream_observer *o = mf_container(pos, struct stream_observer, node);
+        consumers += o->count == NULL ? 1 : o->count(o);
+    }
+    most = MOST / (1 + CONSUMER * consumers);
+    return most < LEAST ? LEAST : most;
+}
+
+size_t stream_throttle_slice(const struct stream *s, size_t n)
+{
+    size_t most = most_removals(s);
+
+    return most < n ? most : n;
+}
 
 static void queue_tasks(struct store_wait *w, int status)
 {
@@ -27,7 +51,7 @@ bool stream_throttle(struct stream *s, struct work_task *t)
 {
     size_t i = 0;
 
-    if (store_removing(s->store) < MOST)
+    if (store_removing(s->store) < most_removals(s))
         return false;
     while (i < MF_COUNT(s->throttle.task) && s->throttle.task[i] != t &&
            s->throttle.task[i] != NULL)

@@ -3,7 +3,7 @@
 #ifndef TEST_DISK_H
 #define TEST_DISK_H
 
-#include "cli/check.h"
+#include "cli/check/check.h"
 
 #include "store/store_io.h"
 

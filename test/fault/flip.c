@@ -17,7 +17,7 @@
 #include "support/store_drive.h"
 #include "support/store_script.h"
 
-#include "cli/check.h"
+#include "cli/check/check.h"
 #include "store/log/record.h"
 
 #include "base/rand.h"

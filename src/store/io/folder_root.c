@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* --- finding it ------------------------------------------------------------------------------- */
@@ -131,6 +133,16 @@ static int check_writable(int dir, const char *path, struct mf_error *e)
     return mf_fail_errno(e, errno == EROFS ? MF_READONLY : MF_DENIED, "write in folder %s", path);
 }
 
+/* May a folder be made here?  The kernel's own trees look writable to root. */
+static int check_makes(int dir, const char *path, struct mf_error *e)
+{
+    struct statfs fs;
+
+    if (fstatfs(dir, &fs) == 0 && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC))
+        return mf_fail(e, MF_DENIED, "make a folder in %s: it is the kernel's", path);
+    return check_writable(dir, path, e);
+}
+
 int store_folder_check(struct store_folder *f, struct mf_error *e)
 {
     int rc = folder_trust(f->fd, f->path, e);
@@ -149,7 +161,7 @@ int store_folder_probe(struct store_folder **out, const char *path, const char *
     if (rc == 0 && (rc = join_path(whole, path, name, e)) == 0)
         rc = folder_open_fd(r.fd, name, whole, &fd, e);
     if (rc == MF_NOTFOUND && r.fd >= 0) /* it would be made here */
-        rc = check_writable(r.fd, r.path, e);
+        rc = check_makes(r.fd, r.path, e);
     reach_end(&r);
     if (rc == 0 && fd >= 0)
         rc = folder_wrap(out, fd, whole, e);
@@ -178,7 +190,9 @@ static int explain_refusal(struct store_folder *f, int fd, struct mf_error *e)
     if (pid == (uint64_t)getpid())
         return mf_fail(e, MF_EXISTS, "%s is already in use by this process (%llu)", f->path,
                        (unsigned long long)pid);
-    return mf_fail(e, MF_EXISTS, "%s is in use by process %llu", f->path, (unsigned long long)pid);
+    return mf_fail(e, MF_EXISTS,
+                   "%s is in use by process %llu; stop it, or name another store_dir (-sd DIR)",
+                   f->path, (unsigned long long)pid);
 }
 
 /* The pid is for people.  It is overwritten in place, so that a full disk does not matter; if

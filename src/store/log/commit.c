@@ -53,9 +53,19 @@ void commit_kick(struct store *s)
 
 /* --- start ---------------------------------------------------------------------------------- */
 
+/* Readers do not see an overdue message, though no sweep has written its mark yet.  Their answers
+ * must hold after a crash, too: time goes on from here then, wherever the wall clock is. */
+static void note_time_shown(struct store *s)
+{
+    if (s->now_ns > s->log.clock_ns && index_next_deadline(s->ix) <= s->now_ns)
+        s->log.clock_ns = s->now_ns;
+}
+
 static void commit_trailer(struct store *s)
 {
     struct image *im = &s->commit.filling;
+
+    note_time_shown(s);
     struct record r = {.type = RECORD_COMMIT,
                        .group = ++s->log.group,
                        .synced = s->log.synced,

@@ -42,7 +42,7 @@ static size_t encode_tie(struct recover *r, uint8_t dst[TIE_SIZE], struct record
 static int mend_header(struct recover *r, struct store_file *f, struct seg *s)
 {
     uint8_t page[SEGMENT_PAGE];
-    uint64_t size = s->size > r->end.offset ? s->size : r->end.offset;
+    uint64_t size = s->size;
 
     if ((s->state != SEG_HALF && s->state != SEG_BLIND) || !seg_unsynced(r, s))
         return 0;
@@ -112,7 +112,8 @@ static int wipe_rest(struct recover *r)
     int rc = r->io->open(r->io, name, false, &f, r->e);
     if (rc != 0)
         return rc;
-    rc = wipe_range(r->io, f, r->seal ? r->end.offset : p->cut.offset, r->seg[i].bytes, &changed,
+    /* r->end may be in the knot, behind this segment. */
+    rc = wipe_range(r->io, f, r->seal ? r->seg[i].end : p->cut.offset, r->seg[i].bytes, &changed,
                     r->e);
     if (rc == 0 && changed)
         rc = r->io->sync(r->io, f, r->e);

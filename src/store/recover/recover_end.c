@@ -56,20 +56,21 @@ static bool id_stays(const struct recover *r)
     return r->checkpoint;
 }
 
-static void settle_seal(struct recover *r, const struct seg *s)
+static void settle_seal(struct recover *r, struct seg *s)
 {
     uint64_t at = r->pass.cut.offset, room = s->size - at;
 
     r->sealed = true;
     r->seal = room >= RECORD_SEAL_SIZE;
-    r->end.offset = room >= TIE_SIZE ? at + TIE_SIZE : r->seal ? at + RECORD_SEAL_SIZE : s->size;
+    s->end = room >= TIE_SIZE ? at + TIE_SIZE : r->seal ? at + RECORD_SEAL_SIZE : s->size;
+    r->end.offset = s->end;
 }
 
 static void settle_end(struct recover *r)
 {
     struct pass *p = &r->pass;
     size_t i = recover_files_at(r, p->cut.segment);
-    const struct seg *s = i < r->segs && r->seg[i].number == p->cut.segment ? &r->seg[i] : NULL;
+    struct seg *s = i < r->segs && r->seg[i].number == p->cut.segment ? &r->seg[i] : NULL;
 
     /* A commit names the first segment before the file below it is deleted: a missing file from
      * there on is damage. */

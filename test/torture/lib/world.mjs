@@ -175,8 +175,10 @@ export class World {
       else if (op.acked.tick === Infinity && image.has(op.seq)) reached.set(handOf(k), Math.max(op.sent.tick, reached.get(handOf(k)) ?? 0));
       if (!image.has(op.seq) && record.fate(op, got.from, got.to) === "there") this.find("lost", `${record.stream} ${k.name} ${op.uid}: ${record.story(op)}`);
     });
-    // The server takes what comes over a connection in order: no hole before what is there, unless it refuses some.
-    if (this.count.refused === 0) each((op, k) => {
+    // The server takes what comes over a connection in order: no hole before what is there, unless it refuses some.  Where
+    // it may, that some were not refused is not known: without memory for a refusal the connection ends, and a kill takes
+    // those on their way.
+    if (!this.refusals.test("put")) each((op, k) => {
       if (op.batch || op.acked.tick !== Infinity || op.refused || op.seq > 0 || !(op.sent.tick < reached.get(handOf(k)))) return;
       const acked = op.acked;
       op.acked = op.sent;

@@ -8,6 +8,7 @@ import path from "node:path";
 import { edges } from "../lib/edges.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { Shim } from "../lib/shim.mjs";
+import { steps as stepsAlone } from "../lib/steps.mjs";
 import { run } from "../lib/trial.mjs";
 import { Wire } from "../lib/wire.mjs";
 import { World } from "../lib/world.mjs";
@@ -61,10 +62,12 @@ class Steps {
 async function alone(t, shim, world) {
   const server = await new Server(t, { dir: path.join(t.dir, "edges"), env: shim.env() }).start();
   const wire = await Wire.open(server.port, "edges");
-  const asked = await edges(wire, shim, (kind, text) => world.find(kind, text));
+  const find = (kind, text) => world.find(kind, text);
+  const asked = await edges(wire, shim, find);
   wire.close();
+  const stepped = await stepsAlone(server, shim, find);
   await server.stop();
-  return asked;
+  return { asked, stepped };
 }
 
 run("clock", async (t) => {
@@ -81,7 +84,7 @@ run("clock", async (t) => {
     clock.step(ms);
     steps++;
   };
-  const asked = await alone(t, shim, world);
+  const { asked, stepped } = await alone(t, shim, world);
   await world.begin();
   while (t.another(1500)) {
     world.load();
@@ -107,5 +110,5 @@ run("clock", async (t) => {
   }
   await world.finish();
   const days = (ms) => `${Math.round(ms / 86400_000)} days`;
-  return `${steps} steps of the clock between ${days(clock.least)} and +${days(clock.most)}, ${restarts} restarts, ${asked} questions at the edge of a nanosecond; ${world.summary()}`;
+  return `${steps} steps of the clock between ${days(clock.least)} and +${days(clock.most)}, ${restarts} restarts, ${asked} questions at the edge of a nanosecond, ${stepped} after a step alone; ${world.summary()}`;
 });

@@ -160,6 +160,38 @@ static void test_a_key_shows_nothing_while_its_marker_is_on_its_way_to_disk(void
     assert_state(2, 2, 2);
 }
 
+/* A reader was told that it is gone, and no sweep ran before the crash: whatever is committed after
+ * the reader's look holds the time of the look. */
+static void test_what_readers_missed_stays_gone_when_something_was_committed_since(void)
+{
+    struct mark m;
+
+    put_due(1, "a", DUE);
+    put_due(2, "a", 1000 * DUE);
+    store_now(d.store, 2 * DUE);
+    assert_state(1, 1, 2);
+    TEST_ASSERT_EQUAL_INT(0, store_remove(d.store, 2, wait(&m)));
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_INT(0, m.status);
+    drive_abandon(&d);
+    d.now_ns = 0;
+    drive_open(&d);
+    TEST_ASSERT_EQUAL_INT64(2 * DUE, store_clock_floor(d.store));
+    store_now(d.store, store_clock_floor(d.store));
+    assert_state(0, 0, 3);
+}
+
+/* Where nothing is overdue, nobody was told anything by the clock. */
+static void test_a_time_at_which_nothing_was_overdue_is_not_kept(void)
+{
+    put_due(1, "a", 1000 * DUE);
+    int64_t floor = store_clock_floor(d.store);
+    store_now(d.store, 2 * DUE);
+    TEST_ASSERT_EQUAL_INT(0, store_remove(d.store, 1, NULL));
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_INT64(floor, store_clock_floor(d.store));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -169,5 +201,7 @@ int main(void)
     RUN_TEST(test_a_key_whose_last_message_is_late_counts_again_when_it_is_written);
     RUN_TEST(test_a_key_loses_its_last_message_that_was_not_late);
     RUN_TEST(test_a_key_shows_nothing_while_its_marker_is_on_its_way_to_disk);
+    RUN_TEST(test_what_readers_missed_stays_gone_when_something_was_committed_since);
+    RUN_TEST(test_a_time_at_which_nothing_was_overdue_is_not_kept);
     return UNITY_END();
 }

@@ -12,17 +12,23 @@
 static struct log_maker m;
 static struct record_pos at[32]; /* of message n */
 
-/* Three segments, nine messages, a group each; the last commit says that all is synced, as after a
- * clean shutdown. */
-void setUp(void)
+/* Three segments, nine messages, a group each. */
+static void make_log(bool synced)
 {
     maker_init(&m, 1);
     for (uint64_t s = 1; s <= 9; s++) {
         at[s] = maker_message(&m, s, "key", "some body", 0);
         maker_commit(&m);
+        if (!synced)
+            m.synced = (struct record_pos){0};
         if (s % 3 == 0 && s < 9)
             maker_seal(&m);
     }
+}
+/* The last commit says that all is synced, as after a clean shutdown. */
+void setUp(void)
+{
+    make_log(true);
     maker_commit(&m);
 }
 void tearDown(void)
@@ -285,6 +291,109 @@ static void test_a_header_lost_twice_is_replaced_by_the_others(void)
     files_free(io);
 }
 
+/* A log of one segment, after a crash, without a checkpoint: the header page is lost, or the disk
+ * lost the write of it.  Only the spare segment, or the old header, tells whose store it is.  What
+ * recovery writes to keep this fact must not cost a record, today or later. */
+static void test_the_only_header_lost_after_a_crash_costs_no_record(void)
+{
+    enum { WITH_SPARE, OLD_ONE, KINDS };
+    static uint8_t bytes[MAKER_SIZE], rest[MAKER_SIZE];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct recovery r;
+        tearDown(), maker_init(&m, 1);
+        for (uint64_t s = 1; s <= 9; s++) {
+            maker_message(&m, s, "key", "some body", 0);
+            maker_commit(&m);
+        }
+        uint64_t end = m.end[1];
+        memset(m.seg[1] + end, 'x', MAKER_SIZE - end); /* of a group that was cut short */
+        memset(m.seg[1], 0, SEGMENT_PAGE);
+        if (kind == WITH_SPARE)
+            maker_prepare(&m);
+        else
+            segment_page_encode(m.seg[1], SEGMENT_PLAIN, m.id, 7, MAKER_SIZE, 1);
+        struct store_io *io = maker_files(&m);
+        for (int again = 0; again < 2; again++) {
+            recover_ok(&r, io);
+            TEST_ASSERT_EQUAL_STRING("1 2 3 4 5 6 7 8 9", seqs(&r));
+            TEST_ASSERT_EQUAL(1, r.damages);
+            assert_damage(&r, 0, "0000000000000001.log", 0, SEGMENT_PAGE, 0, 0);
+            TEST_ASSERT_EQUAL_UINT64(end + RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE, r.segment[0].end);
+            recovery_fini(&r);
+        }
+        maker_read(io, "0000000000000001.log", bytes, sizeof bytes);
+        TEST_ASSERT_EQUAL_MEMORY(m.seg[1], bytes, end);
+        end += RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE;
+        TEST_ASSERT_EQUAL_MEMORY(rest, bytes + end, MAKER_SIZE - end);
+        files_free(io);
+    }
+}
+
+/* Any headers lost after a crash, wherever the log ends: a second recovery finds what the first
+ * found, and neither changes a byte before the end. */
+static void test_whatever_headers_are_lost_a_second_recovery_finds_the_same(void)
+{
+    static uint8_t bytes[MAKER_SIZE];
+    char name[32];
+
+    for (unsigned lost = 0; lost < 32; lost++)
+        for (unsigned ends = 1; ends <= 9; ends++) {
+            tearDown(), make_log(lost >= 16);
+            maker_prepare(&m);
+            unsigned number = (unsigned)at[ends].segment;
+            uint64_t end = at[ends].offset;
+            memset(m.seg[number] + end, 0, 64); /* the end, or, if it was synced, damage */
+            for (unsigned n = 1; n <= 4; n++)
+                if (lost & 1u << (n - 1))
+                    memset(m.seg[n], 0, SEGMENT_PAGE);
+            struct store_io *io = maker_files(&m);
+            char *text = recover_text(io), *again = recover_text(io);
+            TEST_ASSERT_EQUAL_STRING(text, again);
+            free(text);
+            free(again);
+            for (unsigned n = 1; n <= number && lost % 16 != 15; n++) {
+                segment_name(name, n);
+                maker_read(io, name, bytes, sizeof bytes);
+                size_t size = (n < number ? m.end[n] : end) - SEGMENT_PAGE;
+                TEST_ASSERT_EQUAL(0, memcmp(m.seg[n] + SEGMENT_PAGE, bytes + SEGMENT_PAGE, size));
+            }
+            files_free(io);
+        }
+}
+
+/* A crash tore the header of a small segment that a larger one follows: it is mended with its own
+ * size.  Otherwise the file would look cut short at the next start. */
+static void test_a_mended_header_keeps_the_size_of_its_segment(void)
+{
+    enum { SMALL = 2 * SEGMENT_PAGE };
+
+    for (int copies = 1; copies <= 2; copies++) {
+        struct recovery r;
+        tearDown(), maker_init(&m, 1);
+        maker_message(&m, 1, "key", "acked", 0);
+        maker_commit(&m);
+        maker_seal(&m);
+        maker_message(&m, 2, "key", "small", 0);
+        maker_seal(&m);
+        uint64_t last = 2;
+        while (maker_pos(&m).offset <= SMALL)
+            maker_message(&m, ++last, "key", "large", 0);
+        maker_commit(&m);
+        segment_page_encode(m.seg[2], SEGMENT_PLAIN, m.id, 2, SMALL, 1);
+        memset(m.seg[2], 0, copies == 1 ? 512 : SEGMENT_PAGE);
+        struct store_io *io = maker_files(&m);
+        maker_write(io, "0000000000000002.log", m.seg[2], SMALL);
+        for (int again = 0; again < 2; again++) {
+            recover_ok(&r, io);
+            TEST_ASSERT_EQUAL_UINT64(last, r.sum.msgs);
+            TEST_ASSERT_EQUAL(0, r.damages);
+            TEST_ASSERT_EQUAL_UINT64(SMALL, r.segment[1].size);
+            recovery_fini(&r);
+        }
+        files_free(io);
+    }
+}
+
 /* With no header anywhere nothing can be read, and nothing may be deleted: it goes aside. */
 static void test_without_any_id_the_segments_go_aside(void)
 {
@@ -458,6 +567,9 @@ int main(void)
     RUN_TEST(test_a_last_segment_cut_to_a_byte_is_damage_and_its_checkpoint_is_not);
     RUN_TEST(test_one_bad_copy_of_a_header_is_named_and_all_is_read);
     RUN_TEST(test_a_header_lost_twice_is_replaced_by_the_others);
+    RUN_TEST(test_the_only_header_lost_after_a_crash_costs_no_record);
+    RUN_TEST(test_whatever_headers_are_lost_a_second_recovery_finds_the_same);
+    RUN_TEST(test_a_mended_header_keeps_the_size_of_its_segment);
     RUN_TEST(test_without_any_id_the_segments_go_aside);
     RUN_TEST(test_a_blank_first_segment_is_a_fresh_store);
     RUN_TEST(test_a_segment_of_another_store_is_not_read_and_not_deleted);
