@@ -2,6 +2,7 @@
 #ifndef MAYFLY_AUTH_H
 #define MAYFLY_AUTH_H
 
+#include "codec/nkey.h"
 #include "config/options.h"
 
 /* --- permissions: compiled allow and deny lists, counted -------------------------------------- */
@@ -81,16 +82,7 @@ MF_MUSTCHECK int auth_renew(const struct auth *a, const struct auth_present *c,
                             struct auth_identity *out);
 
 /* --- nkeys ------------------------------------------------------------------------------------ */
-#define NKEY_TEXT 57
-enum nkey_kind {
-    NKEY_USER = 20 << 3,
-    NKEY_ACCOUNT = 0,
-    NKEY_SERVER = 13 << 3,
-    NKEY_CURVE = 23 << 3
-};
-/* 0 and the raw key if text is a well-formed public key of this kind (checksum included). */
-MF_MUSTCHECK int nkey_decode(struct mf_slice text, enum nkey_kind kind, uint8_t raw[32]);
-void nkey_encode(char dst[NKEY_TEXT], enum nkey_kind kind, const uint8_t raw[32]);
+/* Texts of keys: codec/nkey.h. */
 /* sig: base64url without padding, or standard base64. */
 bool nkey_verify(struct mf_slice public_text, struct mf_slice nonce, struct mf_slice sig);
 /* A fresh server identity: "N..." (the server id). */

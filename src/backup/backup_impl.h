@@ -1,7 +1,8 @@
 /* backup_impl.h: shared by snapshots and restores.
  *
  * backup.c: routes, accounts.  snapshot.c: a stream out.  restore.c: a stream in; restore_impl.h
- * names its parts.  archive.c: nats-server's archive.  natsfile.c: files of its older backups.
+ * names its parts.  codec/archive.h: nats-server's archive; codec/natsfile.h: files of its
+ * older backups.
  * consumer_backup.c: a consumer in an archive.  backup_advisory.c: events. */
 #ifndef BACKUP_BACKUP_IMPL_H
 #define BACKUP_BACKUP_IMPL_H

@@ -4,6 +4,7 @@
 #include "api/consumer_json.h"
 
 #include "codec/json.h"
+#include "codec/natsfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +325,39 @@ void consumer_backup_fini(struct consumer_backup *b)
 {
     consumer_config_fini(&b->config);
     arena_fini(&b->mem);
+}
+
+int consumer_backup_from_file(struct mf_slice bytes, struct consumer_saved *st, struct arena *mem)
+{
+    struct natsfile_consumer x;
+    uint64_t seq, count;
+    size_t waiting;
+
+    *st = (struct consumer_saved){.n = 0};
+    if (natsfile_consumer_open(&x, bytes) != 0 || x.pending + x.redelivered > CONSUMER_BACKUP_MAX)
+        return MF_CORRUPT;
+    st->floor_dseq = x.floor_dseq;
+    st->floor_sseq = x.floor_sseq;
+    st->dseq = x.dseq;
+    st->sseq = x.sseq;
+    st->at = arena_alloc(mem, (x.pending + x.redelivered + 1) * sizeof *st->at);
+    if (st->at == NULL)
+        return MF_NOMEM;
+    while (x.pending > 0) {
+        struct consumer_saved_msg m = {.count = 1};
+
+        if (natsfile_consumer_pending(&x, &m.sseq, &m.dseq, &m.sent_ns) != 0)
+            return MF_CORRUPT;
+        st->at[st->n++] = m;
+    }
+    consumer_backup_sort(st);
+    waiting = st->n;
+    while (x.redelivered > 0) {
+        if (natsfile_consumer_again(&x, &seq, &count) != 0)
+            return MF_CORRUPT;
+        consumer_backup_again(st, waiting, seq, count);
+    }
+    return 0;
 }
 
 static void floor_before(struct consumer_saved *st, const struct consumer_saved_msg *m)

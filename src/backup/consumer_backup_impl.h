@@ -28,6 +28,9 @@ void consumer_backup_write(struct mf_buf *out, struct consumer *c, uint64_t last
  * consumer_backup_fini().  O(n log n). */
 MF_MUSTCHECK int consumer_backup_read(struct mf_slice text, struct consumer_backup *b,
                                       struct mf_error *e);
+/* The same of nats-server's file o.dat; st->at in mem, by sequence.  MF_CORRUPT, MF_NOMEM. */
+MF_MUSTCHECK int consumer_backup_from_file(struct mf_slice bytes, struct consumer_saved *st,
+                                           struct arena *mem);
 void consumer_backup_fini(struct consumer_backup *b);
 /* Checks that a consumer can have this state.  MF_INVAL: *e.  A floor that a purge has moved past
  * pending messages is moved back: nats-server writes such states, and refuses them. */

@@ -3,18 +3,11 @@ noinst_LIBRARIES += %D%/libbackup.a
 %C%_libbackup_a_SOURCES = \
 	%D%/backup.c %D%/backup.h %D%/backup_impl.h %D%/backup_advisory.c \
 	%D%/snapshot.c %D%/restore.c %D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore_budget.c \
-	%D%/restore_read.c %D%/restore_impl.h %D%/natsfile.c %D%/natsfile_impl.h %D%/consumer_backup.c \
-	%D%/consumer_backup_impl.h %D%/archive.c %D%/archive_impl.h
+	%D%/restore_read.c %D%/restore_impl.h %D%/consumer_backup.c \
+	%D%/consumer_backup_impl.h
 %C%_libbackup_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 BACKUP_LIBS = %D%/libbackup.a $(API_LIBS)
-
-# archive: pure; linked alone.
-UNIT_TESTS += test/unit/backup/archive
-test_unit_backup_archive_SOURCES = test/unit/backup/test_archive.c %D%/archive.c
-test_unit_backup_archive_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
-test_unit_backup_archive_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src \
-	-DASSETS='"$(abs_top_srcdir)/test/assets"'
 
 # restore: the cost of a hostile backup.
 UNIT_TESTS += test/unit/backup/restore

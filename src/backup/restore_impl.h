@@ -10,12 +10,12 @@
 #ifndef BACKUP_RESTORE_IMPL_H
 #define BACKUP_RESTORE_IMPL_H
 
-#include "backup/archive_impl.h"
 #include "backup/backup_impl.h"
 #include "backup/consumer_backup_impl.h"
-#include "backup/natsfile_impl.h"
+#include "codec/natsfile.h"
 
 #include "base/rand.h"
+#include "codec/archive.h"
 #include "codec/s2.h"
 
 /* Of state.json and of the request. */
@@ -60,8 +60,7 @@ struct restore {
     struct restore_state state; /* of the archive */
     struct catalog_op op;
     struct catalog_wait busy;
-    struct stream_op remove;
-    bool pending; /* op, busy or remove is under way */
+    bool pending; /* op or busy is under way */
     bool begun;   /* state.json was read */
     bool made;    /* there is a stream of ours, made at */
     int64_t created_ns;
@@ -71,7 +70,6 @@ struct restore {
     struct mf_list consumers; /* restore_consumers.c: read, not made yet */
     int64_t consumers_read;
     size_t consumer_bytes, making; /* of documents; under way */
-    bool tail;                     /* the last sequence is held by a message that must go */
     bool failed;                   /* and why: */
     struct js_error error;
     bool complete;  /* all of it is there, the stream is as it should be */

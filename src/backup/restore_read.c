@@ -67,7 +67,7 @@ static int read_state(struct restore_read *x)
                         &x->b.config.mem, &x->why);
     if (rc != 0)
         return rc;
-    rc = natsfile_consumer(mf_buf_slice(&x->text), &x->b.state, &x->b.mem);
+    rc = consumer_backup_from_file(mf_buf_slice(&x->text), &x->b.state, &x->b.mem);
     if (rc != 0)
         x->unsound = mf_fail(&x->bad, MF_INVAL, "%s",
                              rc == MF_NOMEM ? mf_err_text(rc) : "corrupt state file") != 0;

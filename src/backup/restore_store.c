@@ -256,7 +256,8 @@ static void finish_store(struct stream_publish *p, const struct stream_ack *a)
     restore_wake(r);
 }
 
-static void store_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
+/* gap: only its sequence is used up. */
+static void store_msg(struct restore *r, struct stream *s, const struct archive_entry *e, bool gap)
 {
     struct restore_pub *x = calloc(1, sizeof *x);
 
@@ -270,6 +271,7 @@ static void store_msg(struct restore *r, struct stream *s, const struct archive_
         .msg = {.subject = e->name, .hdr = e->hdr, .payload = e->payload},
         .done = finish_store,
         .replicated = true,
+        .gap = gap,
         .seq = e->seq,
         .ts_ns = e->ts_ns == 0 ? 1 : e->ts_ns, /* 0 would be now */
     };
@@ -306,7 +308,7 @@ void restore_take_msg(struct restore *r, struct stream *s, const struct archive_
     else if (restore_room(r, stream_size_of(s, e->name.len, e->hdr.len, e->payload.len))) {
         r->last_seq = e->seq;
         if (!is_over(r, e))
-            store_msg(r, s, e);
+            store_msg(r, s, e, false);
     }
 }
 
@@ -407,35 +409,17 @@ static void finish_configure(struct catalog_op *op, struct stream *s, const stru
     restore_wake(r);
 }
 
-static void tail_removed(struct stream_op *op, const struct js_error *e, uint64_t count)
-{
-    struct restore *r = mf_container(op, struct restore, remove);
-
-    (void)count;
-    r->pending = false;
-    if (e != NULL)
-        restore_fail(r, "failed to process trailing gap: %s", e->text);
-    restore_wake(r);
-}
-
-/* Sequences behind the last message: one is stored at the very last and taken away again. */
+/* Sequences behind the last message are used up.  Nothing is stored for them: a stream that copies
+ * from this one already would keep it. */
 static int make_tail(struct restore *r, struct stream *s)
 {
     struct archive_entry e = {.name = MF_LIT("_mayfly.gap"),
                               .seq = r->state.last_seq,
                               .ts_ns = r->state.last_ts_ns == CLOCK_ZERO ? 1 : r->state.last_ts_ns};
 
-    if (r->stored < r->state.last_seq) {
-        r->tail = true;
-        store_msg(r, s, &e);
-        return MF_AGAIN;
-    }
-    if (!r->tail)
+    if (r->stored >= r->state.last_seq)
         return 0;
-    r->tail = false;
-    r->pending = true;
-    r->remove.done = tail_removed;
-    stream_remove(s, r->state.last_seq, false, &r->remove);
+    store_msg(r, s, &e, true);
     return MF_AGAIN;
 }
 

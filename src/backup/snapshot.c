@@ -15,7 +15,6 @@
  *
  * Consumers stand before the messages and after the state with their number, so they are gathered
  * first, in slices too, and kept compressed. */
-#include "backup/archive_impl.h"
 #include "backup/backup_impl.h"
 #include "backup/consumer_backup_impl.h"
 
@@ -23,6 +22,7 @@
 #include "codec/json.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "codec/archive.h"
 #include "codec/s2.h"
 #include "stream/stream_ttl.h"
 #include "subject/subject.h"

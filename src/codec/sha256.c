@@ -20,3 +20,21 @@ void sha256_short(struct mf_slice text, char out[SHA256_SHORT])
         out[i] = letter[digest[i] % 62];
     out[SHA256_SHORT - 1] = '\0';
 }
+
+_Static_assert(sizeof(struct sha256_state) >= sizeof(crypto_hash_sha256_state),
+               "room for the state");
+
+void sha256_begin(struct sha256_state *s)
+{
+    (void)crypto_hash_sha256_init((crypto_hash_sha256_state *)(void *)s);
+}
+
+void sha256_add(struct sha256_state *s, struct mf_slice piece)
+{
+    (void)crypto_hash_sha256_update((crypto_hash_sha256_state *)(void *)s, piece.ptr, piece.len);
+}
+
+void sha256_end(struct sha256_state *s, uint8_t out[SHA256_BYTES])
+{
+    (void)crypto_hash_sha256_final((crypto_hash_sha256_state *)(void *)s, out);
+}

@@ -6,7 +6,7 @@
  *     'o'  a consumer's state
  *     'd'  a consumer's document of a newer archive */
 #include "backup/consumer_backup_impl.h"
-#include "backup/natsfile_impl.h"
+#include "codec/natsfile.h"
 #include "codec/tar.h"
 #include "fuzz.h"
 
@@ -119,7 +119,7 @@ static void read_consumer(struct mf_slice in)
 
     consumer_config_init(&b.config);
     b.config.ack_policy = ACK_EXPLICIT;
-    if (natsfile_consumer(in, &b.state, &b.mem) == 0)
+    if (consumer_backup_from_file(in, &b.state, &b.mem) == 0)
         (void)!consumer_backup_check(&b, &e);
     consumer_backup_fini(&b);
 }

@@ -1,6 +1,6 @@
 /* test_restore.c: restores of backups that were made to hold up the server: their work is done in
  * slices, and the result is the same.  Slices are counted, not timed. */
-#include "backup/natsfile_impl.h"
+#include "codec/natsfile.h"
 #include "support/api_world.h"
 
 #include "codec/s2.h"

@@ -58,10 +58,29 @@ static void test_every_length_around_a_block_is_right(void)
         TEST_ASSERT_EQUAL_STRING(table[i].want, digest(mf_slice(text, table[i].n)));
 }
 
+/* Pieces of any length give the digest of the whole. */
+static void test_pieces_give_the_digest_of_the_whole(void)
+{
+    uint8_t text[300], whole[SHA256_BYTES], pieces[SHA256_BYTES];
+    struct sha256_state s;
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (uint8_t)i;
+    sha256(mf_slice(text, sizeof text), whole);
+    for (size_t step = 1; step <= sizeof text; step += 7) {
+        sha256_begin(&s);
+        for (size_t at = 0; at < sizeof text; at += step)
+            sha256_add(&s, mf_slice(text + at, at + step > sizeof text ? sizeof text - at : step));
+        sha256_end(&s, pieces);
+        TEST_ASSERT_EQUAL_MEMORY(whole, pieces, SHA256_BYTES);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_examples_of_the_standard_are_met);
     RUN_TEST(test_every_length_around_a_block_is_right);
+    RUN_TEST(test_pieces_give_the_digest_of_the_whole);
     return UNITY_END();
 }

@@ -1,6 +1,6 @@
 /* test_archive.c: the format of snapshots: ours comes back, nats-server's own is read, what is cut
  * off or wrong is noticed. */
-#include "backup/archive_impl.h"
+#include "codec/archive.h"
 
 #include "codec/s2.h"
 

@@ -1,5 +1,5 @@
 /* archive.c: NATSARC1, out and in. */
-#include "backup/archive_impl.h"
+#include "codec/archive.h"
 
 static const char magic[] = "NATSARC1";
 enum { MAGIC_LEN = sizeof magic - 1, VARINT_MAX = 10 };

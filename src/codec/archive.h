@@ -1,4 +1,4 @@
-/* archive_impl.h: the file format of a stream's snapshot (nats-server 2.15's "NATSARC1"), inside S2
+/* archive.h: the file format of a stream's snapshot (nats-server 2.15's "NATSARC1"), inside S2
  * frames.  Pure; O(bytes).
  *
  *     "NATSARC1", then entries, one behind the other:
@@ -7,8 +7,8 @@
  * payload the name, the headers, the payload state.json first, then consumers/NAME, then messages
  * (name: the subject) in the order of sequences; an entry with nothing in it is the end: without it
  * the archive is cut off. */
-#ifndef BACKUP_ARCHIVE_IMPL_H
-#define BACKUP_ARCHIVE_IMPL_H
+#ifndef MAYFLY_ARCHIVE_H
+#define MAYFLY_ARCHIVE_H
 
 #include "base/buf.h"
 

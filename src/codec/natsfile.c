@@ -1,7 +1,5 @@
 /* natsfile.c: reads files of nats-server's file store. */
-#include "backup/natsfile_impl.h"
-
-#include "backup/consumer_backup_impl.h"
+#include "codec/natsfile.h"
 
 #include "base/clock.h"
 #include "base/le.h"
@@ -29,7 +27,7 @@ static void skip_bytes(struct mf_slice *s, size_t n)
     *s = mf_slice(s->ptr + n, s->len - n);
 }
 
-static bool read_uvarint(struct mf_slice *s, uint64_t *out)
+bool natsfile_uvarint(struct mf_slice *s, uint64_t *out)
 {
     uint64_t v = 0;
 
@@ -52,7 +50,7 @@ static bool read_varint(struct mf_slice *s, int64_t *out)
 {
     uint64_t v;
 
-    if (!read_uvarint(s, &v))
+    if (!natsfile_uvarint(s, &v))
         return false;
     *out = (int64_t)(v >> 1 ^ (~(v & 1) + 1));
     return true;
@@ -189,16 +187,16 @@ static bool skip_subjects(struct natsfile_index *x)
 {
     uint64_t n, len, total, block;
 
-    if (!read_uvarint(&x->left, &n))
+    if (!natsfile_uvarint(&x->left, &n))
         return false;
     for (; n > 0; n--) {
-        if (!read_uvarint(&x->left, &len) || len > x->left.len)
+        if (!natsfile_uvarint(&x->left, &len) || len > x->left.len)
             return false;
         if (len == 0)
             continue;
         skip_bytes(&x->left, (size_t)len);
-        if (!read_uvarint(&x->left, &total) || !read_uvarint(&x->left, &block) ||
-            ((total > 1 || x->version >= 4) && !read_uvarint(&x->left, &block)))
+        if (!natsfile_uvarint(&x->left, &total) || !natsfile_uvarint(&x->left, &block) ||
+            ((total > 1 || x->version >= 4) && !natsfile_uvarint(&x->left, &block)))
             return false;
     }
     return true;
@@ -207,7 +205,6 @@ static bool skip_subjects(struct natsfile_index *x)
 int natsfile_index_open(struct natsfile_index *x, struct mf_slice bytes, const char *stream)
 {
     uint8_t key[HIGHWAY_KEY], sum[HIGHWAY_BYTES];
-    uint64_t msgs, size;
     struct highway h;
     int64_t first_ts;
 
@@ -223,36 +220,38 @@ int natsfile_index_open(struct natsfile_index *x, struct mf_slice bytes, const c
         return MF_CORRUPT;
     *x = (struct natsfile_index){.version = bytes.ptr[1], .left = bytes};
     skip_bytes(&x->left, 2);
-    return read_uvarint(&x->left, &msgs) && read_uvarint(&x->left, &size) &&
-                   read_uvarint(&x->left, &x->first_seq) && read_varint(&x->left, &first_ts) &&
-                   read_uvarint(&x->left, &x->last_seq) && read_varint(&x->left, &x->last_ts_ns) &&
-                   skip_subjects(x) && read_uvarint(&x->left, &x->blocks)
+    return natsfile_uvarint(&x->left, &x->msgs) && natsfile_uvarint(&x->left, &x->bytes) &&
+                   natsfile_uvarint(&x->left, &x->first_seq) && read_varint(&x->left, &first_ts) &&
+                   natsfile_uvarint(&x->left, &x->last_seq) &&
+                   read_varint(&x->left, &x->last_ts_ns) && skip_subjects(x) &&
+                   natsfile_uvarint(&x->left, &x->blocks)
                ? 0
                : MF_CORRUPT;
 }
 
 int natsfile_index_next(struct natsfile_index *x, struct natsfile_block *b)
 {
-    uint64_t index, bytes, deleted, more;
+    uint64_t index, more;
     int64_t ts;
 
     *b = (struct natsfile_block){.index = 0};
-    if (!read_uvarint(&x->left, &index) || index > UINT32_MAX || !read_uvarint(&x->left, &bytes) ||
-        !read_uvarint(&x->left, &b->first) || !read_varint(&x->left, &ts) ||
-        !read_uvarint(&x->left, &b->last) || !read_varint(&x->left, &ts) ||
-        !read_uvarint(&x->left, &deleted) || (x->version >= 2 && !read_uvarint(&x->left, &more)) ||
-        (x->version >= 3 && !read_uvarint(&x->left, &more)))
+    if (!natsfile_uvarint(&x->left, &index) || index > UINT32_MAX ||
+        !natsfile_uvarint(&x->left, &b->bytes) || !natsfile_uvarint(&x->left, &b->first) ||
+        !read_varint(&x->left, &ts) || !natsfile_uvarint(&x->left, &b->last) ||
+        !read_varint(&x->left, &ts) || !natsfile_uvarint(&x->left, &b->ndeleted) ||
+        (x->version >= 2 && !natsfile_uvarint(&x->left, &more)) ||
+        (x->version >= 3 && !natsfile_uvarint(&x->left, &more)))
         return MF_CORRUPT;
     b->index = (uint32_t)index;
     x->blocks--;
-    return deleted == 0 || set_open(&b->deleted, &x->left) ? 0 : MF_CORRUPT;
+    return b->ndeleted == 0 || set_open(&b->deleted, &x->left) ? 0 : MF_CORRUPT;
 }
 
 int natsfile_index_end(struct natsfile_index *x, uint32_t *block, uint8_t check[HIGHWAY_BYTES])
 {
     uint64_t index;
 
-    if (!read_uvarint(&x->left, &index) || index > UINT32_MAX || x->left.len != HIGHWAY_BYTES)
+    if (!natsfile_uvarint(&x->left, &index) || index > UINT32_MAX || x->left.len != HIGHWAY_BYTES)
         return MF_CORRUPT;
     *block = (uint32_t)index;
     memcpy(check, x->left.ptr, HIGHWAY_BYTES);
@@ -261,83 +260,73 @@ int natsfile_index_end(struct natsfile_index *x, uint32_t *block, uint8_t check[
 
 /* --- consumers ------------------------------------------------------------------------------ */
 
-/* Timestamps are seconds before (version 1: after) another one. */
-static bool read_pending(struct mf_slice *s, uint8_t version, uint64_t n, struct consumer_saved *st)
+/* Are both lists there?  *s: from the timestamps' base on; n: entries of the first list. */
+static bool count_entries(struct mf_slice s, uint8_t version, uint64_t n, uint64_t *again)
 {
-    int64_t base, ts;
-
-    if (n == 0)
-        return true;
-    if (!read_varint(s, &base))
-        return false;
-    for (; n > 0; n--) {
-        struct consumer_saved_msg m = {.count = 1};
-
-        if (!read_uvarint(s, &m.sseq) || (version == 2 && !read_uvarint(s, &m.dseq)) ||
-            !read_varint(s, &ts))
-            return false;
-        m.sseq += st->floor_sseq;
-        m.dseq += version == 2 ? st->floor_dseq : 0;
-        if ((version == 1 ? __builtin_add_overflow(base, ts, &ts)
-                          : __builtin_sub_overflow(base, ts, &ts)) ||
-            __builtin_mul_overflow(ts, CLOCK_S, &m.sent_ns))
-            m.sent_ns = 0;
-        st->at[st->n++] = m;
-    }
-    consumer_backup_sort(st);
-    return true;
-}
-
-static bool read_redelivered(struct mf_slice *s, struct consumer_saved *st)
-{
-    uint64_t n, seq, count;
-    size_t waiting = st->n;
-
-    if (!read_uvarint(s, &n))
-        return false;
-    for (; n > 0; n--) {
-        if (!read_uvarint(s, &seq) || !read_uvarint(s, &count))
-            return false;
-        consumer_backup_again(st, waiting, seq + st->floor_sseq, count);
-    }
-    return true;
-}
-
-/* How many entries both lists have; false: they are cut off.  n: of the first one. */
-static bool count_entries(struct mf_slice s, uint8_t version, uint64_t n, uint64_t *all)
-{
-    uint64_t v, again;
+    uint64_t v;
 
     for (uint64_t i = n > 0 ? n * (version == 2 ? 3 : 2) + 1 : 0; i > 0; i--)
-        if (!read_uvarint(&s, &v))
+        if (!natsfile_uvarint(&s, &v))
             return false;
-    if (!read_uvarint(&s, &again) || again > s.len / 2)
-        return false;
-    *all = n + again;
-    return true;
+    return natsfile_uvarint(&s, again) && *again <= s.len / 2;
 }
 
-int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st, struct arena *mem)
+int natsfile_consumer_open(struct natsfile_consumer *x, struct mf_slice bytes)
 {
     uint8_t version = bytes.len < 2 ? 0 : bytes.ptr[1];
-    uint64_t n = 0, all;
+    uint64_t n = 0;
 
-    *st = (struct consumer_saved){.n = 0};
+    *x = (struct natsfile_consumer){.version = version};
     if (version < 1 || version > 2 || bytes.ptr[0] != 22)
         return MF_CORRUPT;
     skip_bytes(&bytes, 2);
-    if (!read_uvarint(&bytes, &st->floor_dseq) || !read_uvarint(&bytes, &st->floor_sseq) ||
-        !read_uvarint(&bytes, &st->dseq) || !read_uvarint(&bytes, &st->sseq))
+    if (!natsfile_uvarint(&bytes, &x->floor_dseq) || !natsfile_uvarint(&bytes, &x->floor_sseq) ||
+        !natsfile_uvarint(&bytes, &x->dseq) || !natsfile_uvarint(&bytes, &x->sseq))
         return MF_CORRUPT;
     if (version == 1) { /* the distance from the floor to the next one */
-        st->dseq += st->floor_dseq > 1 ? st->floor_dseq - 1 : 0;
-        st->sseq += st->floor_sseq > 1 ? st->floor_sseq - 1 : 0;
+        x->dseq += x->floor_dseq > 1 ? x->floor_dseq - 1 : 0;
+        x->sseq += x->floor_sseq > 1 ? x->floor_sseq - 1 : 0;
     }
-    if (!read_uvarint(&bytes, &n) || n > bytes.len / 2 || !count_entries(bytes, version, n, &all) ||
-        all > CONSUMER_BACKUP_MAX)
+    if (!natsfile_uvarint(&bytes, &n) || n > bytes.len / 2 ||
+        !count_entries(bytes, version, n, &x->redelivered))
         return MF_CORRUPT;
-    st->at = arena_alloc(mem, (all + 1) * sizeof *st->at);
-    if (st->at == NULL)
-        return MF_NOMEM;
-    return read_pending(&bytes, version, n, st) && read_redelivered(&bytes, st) ? 0 : MF_CORRUPT;
+    if (n > 0 && !read_varint(&bytes, &x->base))
+        return MF_CORRUPT;
+    x->pending = n;
+    x->left = bytes;
+    return 0;
+}
+
+/* Timestamps are seconds before (version 1: after) the base. */
+int natsfile_consumer_pending(struct natsfile_consumer *x, uint64_t *sseq, uint64_t *dseq,
+                              int64_t *sent_ns)
+{
+    int64_t ts;
+
+    *dseq = 0;
+    if (!natsfile_uvarint(&x->left, sseq) ||
+        (x->version == 2 && !natsfile_uvarint(&x->left, dseq)) || !read_varint(&x->left, &ts))
+        return MF_CORRUPT;
+    *sseq += x->floor_sseq;
+    *dseq += x->version == 2 ? x->floor_dseq : 0;
+    if ((x->version == 1 ? __builtin_add_overflow(x->base, ts, &ts)
+                         : __builtin_sub_overflow(x->base, ts, &ts)) ||
+        __builtin_mul_overflow(ts, CLOCK_S, sent_ns))
+        *sent_ns = 0;
+    x->pending--;
+    return 0;
+}
+
+int natsfile_consumer_again(struct natsfile_consumer *x, uint64_t *sseq, uint64_t *count)
+{
+    uint64_t n;
+
+    if (!x->counted && !natsfile_uvarint(&x->left, &n))
+        return MF_CORRUPT;
+    x->counted = true;
+    if (!natsfile_uvarint(&x->left, sseq) || !natsfile_uvarint(&x->left, count))
+        return MF_CORRUPT;
+    *sseq += x->floor_sseq;
+    x->redelivered--;
+    return 0;
 }

@@ -1,5 +1,5 @@
-/* natsfile_impl.h: files of nats-server's file store, as its backups up to 2.14 hold them.  Pure,
- * of any bytes; O(bytes).  Numbers are little endian; a uvarint is Go's.
+/* natsfile.h: files of nats-server's file store, as its folders and its backups up to 2.14 hold
+ * them.  Pure, of any bytes; O(bytes).  Numbers are little endian; a uvarint is Go's.
  *
  *     msgs/N.blk       records: u32 length, bit 31: with headers     u64 sequence, bit 63: erased,
  *                      bit 62: tombstone, that message was removed     i64 timestamp
@@ -10,12 +10,13 @@
  *                      sequence and what is deleted between, the last block and its last check;
  *                      then HighwayHash of all of it; key: SHA-256 of the stream's name
  *     obs/X/o.dat      22, version 1..2: a consumer's state */
-#ifndef BACKUP_NATSFILE_IMPL_H
-#define BACKUP_NATSFILE_IMPL_H
+#ifndef MAYFLY_NATSFILE_H
+#define MAYFLY_NATSFILE_H
 
-#include "base/arena.h"
-#include "consumer/consumer.h"
 #include "codec/highway.h"
+
+/* Takes one off the front of *s; false: cut off, or more than 64 bits. */
+bool natsfile_uvarint(struct mf_slice *s, uint64_t *out);
 
 struct natsfile_record {
     uint64_t seq;
@@ -45,12 +46,12 @@ bool natsfile_set_sound(const struct natsfile_set *x);
 
 struct natsfile_block {
     uint32_t index;
-    uint64_t first, last;
+    uint64_t bytes, first, last, ndeleted;
     struct natsfile_set deleted;
 };
 struct natsfile_index {
     uint8_t version;
-    uint64_t first_seq, last_seq;
+    uint64_t msgs, bytes, first_seq, last_seq;
     int64_t last_ts_ns;
     uint64_t blocks; /* not read yet */
     struct mf_slice left;
@@ -64,8 +65,22 @@ MF_MUSTCHECK int natsfile_index_next(struct natsfile_index *x, struct natsfile_b
 MF_MUSTCHECK int natsfile_index_end(struct natsfile_index *x, uint32_t *block,
                                     uint8_t check[HIGHWAY_BYTES]);
 
-/* A consumer's state; st->at in mem, by sequence.  MF_CORRUPT, MF_NOMEM. */
-MF_MUSTCHECK int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st,
-                                   struct arena *mem);
+/* A consumer's state. */
+struct natsfile_consumer {
+    uint64_t floor_dseq, floor_sseq, dseq, sseq; /* ack floor; delivered last */
+    uint64_t pending, redelivered;               /* not read yet */
+    uint8_t version;
+    bool counted; /* the number of redelivered ones was read */
+    int64_t base; /* of timestamps, seconds */
+    struct mf_slice left;
+};
+/* MF_CORRUPT: not one, or cut off. */
+MF_MUSTCHECK int natsfile_consumer_open(struct natsfile_consumer *x, struct mf_slice bytes);
+/* Messages that wait for their ack, in no order, while x->pending > 0.  dseq: 0 in version 1. */
+MF_MUSTCHECK int natsfile_consumer_pending(struct natsfile_consumer *x, uint64_t *sseq,
+                                           uint64_t *dseq, int64_t *sent_ns);
+/* Then, while x->redelivered > 0: deliveries - 1. */
+MF_MUSTCHECK int natsfile_consumer_again(struct natsfile_consumer *x, uint64_t *sseq,
+                                         uint64_t *count);
 
 #endif
