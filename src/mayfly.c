@@ -119,6 +119,7 @@ static int open_jetstream(void *arg, struct server *s, const struct options *o, 
     if (api_open(&p->api, &setup, e) != 0)
         return e->code;
     js_status_log_start(p->api);
+    js_status_log_recovered(p->api, clock_mono_ns() - from_ns);
     log_info("Took %s to start JetStream", clock_duration(took, clock_mono_ns() - from_ns));
     return 0;
 }
@@ -208,7 +209,8 @@ static int serve(struct program *p, struct options *o)
                                  .stopped_arg = p,
                                  .program = p->argv[0],
                                  .modules = modules,
-                                 .nmodules = MF_COUNT(modules)};
+                                 .nmodules = MF_COUNT(modules),
+                                 .notify_manager = true};
 
     if (server_open_log(o, &e) != 0 || loop_new(&p->loop, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(p->argv[0]), e.text);
@@ -273,16 +275,23 @@ static int send_signal(const char *argv0, const char *what)
     return 1;
 }
 
-static int check_config(const char *argv0, const struct options *o)
+static void print_warning(void *argv0, const char *text)
+{
+    fprintf(stderr, "%s: warning: %s\n", base_name(argv0), text);
+}
+
+static int check_config(char *argv0, const struct options *o)
 {
     struct mf_error e;
 
-    if (server_check(o, &e) != 0 || jetstream_check(o, &e) != 0) {
+    if (server_check(o, print_warning, argv0, &e) != 0 || jetstream_check(o, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(argv0), e.text);
         return 1;
     }
-    for (size_t i = 0; i < o->warnings.n; i++) /* what the log would say */
-        fprintf(stderr, "%s: warning: %s\n", base_name(argv0), o->warnings.items[i]);
+    server_advise(o, NULL, print_warning, argv0); /* what the log would say */
+    if (o->jetstream.enabled && options_store_dir_temporary(o))
+        print_warning(argv0,
+                      "Temporary storage directory used, data could be lost on system reboot");
     fprintf(stderr, "%s: configuration file %s is valid\n", base_name(argv0),
             o->config_file != NULL ? o->config_file : "(none)");
     return 0;

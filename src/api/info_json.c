@@ -88,11 +88,20 @@ static void transforms_write(struct jsonw *w, const struct stream_source *src)
     jsonw_end(w);
 }
 
+struct origins {
+    struct jsonw *w;
+    bool mirror;
+};
+
+/* An update from a mirror to sources is in the configuration before the former origin is left. */
 static void origin_write(void *arg, const struct source_info *i)
 {
-    struct jsonw *w = arg;
+    const struct origins *o = arg;
+    struct jsonw *w = o->w;
     const struct stream_source *src = i->config;
 
+    if (i->mirror != o->mirror)
+        return;
     jsonw_object(w, i->mirror ? "mirror" : NULL);
     jsonw_str(w, "name", src->name);
     if (src->external != NULL) {
@@ -119,7 +128,7 @@ void origins_json_write(struct jsonw *w, struct stream *s)
         return;
     if (c->mirror == NULL)
         jsonw_array(w, "sources");
-    sources_each(js_sources(s), origin_write, w);
+    sources_each(js_sources(s), origin_write, &(struct origins){w, c->mirror != NULL});
     if (c->mirror == NULL)
         jsonw_end(w);
 }

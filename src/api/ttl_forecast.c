@@ -10,7 +10,6 @@
 #define DAY_NS      (24 * 3600 * CLOCK_S)
 #define BUCKETS     24
 #define BUCKETS_MAX 200
-#define CLIFF_MSGS  10000u
 
 struct forecast_request {
     char *within, *filter;
@@ -34,14 +33,8 @@ static void write_buckets(struct ttl_look *k, struct stream *s,
 
     jsonw_array(w, "buckets");
     for (unsigned i = 0; i < sum->buckets; i++) {
-        jsonw_object(w, NULL);
-        jsonw_time(w, "to",
-                   i + 1 == sum->buckets
-                       ? k->from_ns + k->within_ns
-                       : k->from_ns + k->within_ns / (int64_t)sum->buckets * (int64_t)(i + 1));
-        jsonw_u64(w, "msgs", sum->bucket[i].msgs);
-        jsonw_u64(w, "bytes", stream_bucket_bytes(s, &sum->bucket[i]));
-        jsonw_end(w);
+        ttl_json_bucket(w, ttl_bucket_end(k->from_ns, k->within_ns, sum->buckets, i),
+                        sum->bucket[i].msgs, stream_bucket_bytes(s, &sum->bucket[i]));
         stream_bucket_add(all, &sum->bucket[i]);
     }
     jsonw_end(w);
@@ -49,7 +42,7 @@ static void write_buckets(struct ttl_look *k, struct stream *s,
 
 static void write_peak(struct jsonw *w, const struct store_forecast_sum *sum, uint64_t with)
 {
-    const struct store_peak *p = &sum->peak[0], *minute = &sum->peak[1];
+    const struct store_peak *p = &sum->peak[0];
     double seconds = p->width_ns > CLOCK_S ? (double)p->width_ns / (double)CLOCK_S : 1;
 
     if (p->msgs > 0) {
@@ -59,7 +52,7 @@ static void write_peak(struct jsonw *w, const struct store_forecast_sum *sum, ui
         jsonw_u64(w, "per_second", (uint64_t)((double)p->msgs / seconds));
         jsonw_end(w);
     }
-    jsonw_bool(w, "cliff", minute->msgs > CLIFF_MSGS && minute->msgs > with / 10);
+    jsonw_bool(w, "cliff", ttl_is_cliff(sum, with));
 }
 
 /* Bytes of `msgs` messages that end behind the tally, whose own are `soon`.  *sampled is set where
@@ -169,8 +162,7 @@ static const char *find_mistake(struct forecast_request *r, int64_t *within)
 {
     if (r->buckets < 1 || r->buckets > BUCKETS_MAX)
         return "buckets must be 1 to 200";
-    if (r->within != NULL && r->within[0] != '\0' &&
-        (policy_parse_duration(mf_str(r->within), within) != 0 || *within < 60 * CLOCK_S))
+    if (r->within != NULL && r->within[0] != '\0' && ttl_parse_within(r->within, within) != 0)
         return "within must be a duration of 1m to 36500d";
     return ttl_filter_check(&r->filter) ? NULL : TTL_BAD_FILTER;
 }

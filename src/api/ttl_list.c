@@ -94,13 +94,14 @@ static void begin_items(struct list *l, struct stream *s)
 
     l->writing = true;
     jsonw_str(w, "stream", stream_name(s));
-    if (l->r.filter == NULL && l->r.within == NULL) {
-        stream_lives(s, &lives);
+    stream_lives(s, &lives);
+    if (l->r.filter == NULL && l->r.within == NULL)
         jsonw_u64(w, "total",
                   l->state == LIST_WITH      ? lives.with
                   : l->state == LIST_WITHOUT ? lives.without
                                              : lives.infinite);
-    }
+    if (lives.markers > 0)
+        jsonw_u64(w, "markers", lives.markers);
     jsonw_array(w, "items");
 }
 
@@ -122,6 +123,8 @@ static void write_item(struct list *l, struct stream *s, const struct stream_msg
         jsonw_i64(w, "left_ms", left_ms > 0 ? left_ms : 1);
     }
     jsonw_bool(w, "pinned", life.pinned);
+    if (life.tombstone)
+        jsonw_bool(w, "tombstone", true);
     jsonw_u64(w, "size", stream_size_of(s, m->subject.len, m->hdr.len, m->payload.len));
     jsonw_end(w);
     l->shown++;

@@ -2,6 +2,7 @@
 #include "api/ttl_numbers.h"
 
 #include "api/ttl_api_impl.h"
+#include "base/clock.h"
 
 /* --- gathering -------------------------------------------------------------------------------- */
 
@@ -40,6 +41,7 @@ void ttl_numbers_add(struct ttl_numbers *n, struct stream *s)
     n->lives.without += lives.without;
     n->lives.pinned += lives.pinned;
     n->lives.markers += lives.markers;
+    n->messages += state.msgs;
     n->bytes += state.bytes;
     n->overdue += state.overdue;
     stream_hour_add(&n->hour, &hour);
@@ -157,6 +159,40 @@ void ttl_json_blurred(struct jsonw *w, int64_t blurred_ns)
         return;
     jsonw_bool(w, "counts_approximate", true);
     jsonw_i64(w, "resolution_ms", (blurred_ns + 999999) / 1000000);
+}
+
+/* --- forecasts -------------------------------------------------------------------------------- */
+
+void ttl_json_bucket(struct jsonw *w, int64_t to_ns, uint64_t msgs, uint64_t bytes)
+{
+    jsonw_object(w, NULL);
+    jsonw_time(w, "to", to_ns);
+    jsonw_u64(w, "msgs", msgs);
+    jsonw_u64(w, "bytes", bytes);
+    jsonw_end(w);
+}
+
+int64_t ttl_bucket_end(int64_t from_ns, int64_t within_ns, unsigned buckets, unsigned i)
+{
+    return i + 1 == buckets ? from_ns + within_ns
+                            : from_ns + within_ns / (int64_t)buckets * (int64_t)(i + 1);
+}
+
+bool ttl_is_cliff(const struct store_forecast_sum *sum, uint64_t with)
+{
+    uint64_t minute = sum->peak[1].msgs;
+
+    return minute > TTL_CLIFF_MSGS && minute > with / 10;
+}
+
+int ttl_parse_within(const char *text, int64_t *within_ns)
+{
+    int64_t ns;
+
+    if (policy_parse_duration(mf_str(text), &ns) != 0 || ns < 60 * CLOCK_S)
+        return MF_INVAL;
+    *within_ns = ns;
+    return 0;
 }
 
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y)

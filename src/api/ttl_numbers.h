@@ -9,7 +9,7 @@
 
 struct ttl_numbers {
     struct stream_lives lives;
-    uint64_t bytes, overdue;
+    uint64_t messages, bytes, overdue;
     uint64_t ending[2], ending_bytes; /* within an hour, within a day; within a day */
     bool sampled;                     /* ending_bytes is an estimate */
     int64_t blurred_ns;               /* as store_forecast_sum.blurred_ns */
@@ -38,6 +38,15 @@ void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
 
 /* "counts_approximate" and "resolution_ms"; nothing if blurred_ns is 0: the counts are exact. */
 void ttl_json_blurred(struct jsonw *w, int64_t blurred_ns);
+/* A part of a forecast, in an array: its end, its messages and bytes. */
+void ttl_json_bucket(struct jsonw *w, int64_t to_ns, uint64_t msgs, uint64_t bytes);
+int64_t ttl_bucket_end(int64_t from_ns, int64_t within_ns, unsigned buckets, unsigned i);
+/* Whether a minute of it takes more than TTL_CLIFF_MSGS messages and a tenth of all `with` a
+ * deadline. */
+#define TTL_CLIFF_MSGS 10000u
+bool ttl_is_cliff(const struct store_forecast_sum *sum, uint64_t with);
+/* The time of a forecast: a duration of 1m to 36500d.  Else MF_INVAL. */
+MF_MUSTCHECK int ttl_parse_within(const char *text, int64_t *within_ns);
 /* "<key>": {...} */
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y);
 

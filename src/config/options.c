@@ -395,6 +395,7 @@ int options_read(struct options *o, const struct conf_value *root, bool check, s
         else
             opt_warn(&c, NULL, "%s: config has no values or is empty", root->file);
     }
+    opt_remember(&c, root);
     opt_map(&c, root, options_top(), o);
     return opt_done(&c, e);
 }

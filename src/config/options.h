@@ -133,6 +133,8 @@ struct options_tls {
     char *curves;
     struct options_list pinned; /* lower case hex */
     int64_t rate_limit;         /* handshakes per second; 0: none */
+    int line, col;              /* of the block, for messages; file NULL: flags */
+    const char *file;
 };
 
 struct options_websocket {
@@ -256,6 +258,10 @@ const char *options_tls_usage(void);
 /* NULL if a reload can apply all differences, else a text that names the first setting it cannot
  * change, in nats-server's words ("config reload not supported for JetStream: old=..."). */
 const char *options_reload_refusal(const struct options *old, const struct options *now);
+/* Calls say() once for each setting that differs, in nats-server's words ("ping_max = 4",
+ * "accounts").  No text holds a secret. */
+void options_changes(const struct options *old, const struct options *now,
+                     void (*say)(void *arg, const char *text), void *arg);
 /* Are both ttl blocks the same?  Then a reload has nothing to apply.  O(patterns + namespaces). */
 bool options_same_ttl(const struct options *a, const struct options *b);
 

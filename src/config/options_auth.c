@@ -257,12 +257,15 @@ static void read_auth_timeout(struct opt *c, const struct conf_value *v, void *a
     char text[CLOCK_TEXT];
     if (!opt_seconds(c, v, "authorization config", &a->timeout_ns))
         return;
+    bool bare =
+        v->type == CONF_INT && v->text != NULL && v->text[strspn(v->text, "0123456789")] != '\0';
     if (a->timeout_ns > 60 * CLOCK_S)
         opt_deprecated(c, v,
                        "invalid use of field \"%s\": timeout of %s is high, consider keeping it "
-                       "under 60 seconds. possibly caused by unquoted duration; use '1m' instead "
-                       "of 1m, for example",
-                       v->key, clock_duration(text, a->timeout_ns));
+                       "under 60 seconds. possibly caused by unquoted duration; use '%s' instead "
+                       "of %s, for example",
+                       v->key, clock_duration(text, a->timeout_ns), bare ? v->text : "1m",
+                       bare ? v->text : "1m");
 }
 
 static void read_auth_users(struct opt *c, const struct conf_value *v, void *auth)

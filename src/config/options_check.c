@@ -91,7 +91,7 @@ static void check_system_account(struct opt *c)
         return;
     if (!account_known(o, o->system_account) && strcmp(o->system_account, "$SYS") != 0 &&
         strcmp(o->system_account, "$G") != 0)
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "system_account"),
                   "error resolving system account: account missing: \"%s\" is not in accounts",
                   o->system_account);
 }
@@ -113,20 +113,22 @@ static bool user_known(const struct options_user *users, size_t n, const char *n
     return false;
 }
 
-static void check_no_auth_user(struct opt *c, const char *name)
+/* key: where the name stands. */
+static void check_no_auth_user(struct opt *c, const char *name, const char *key)
 {
     const struct options *o = c->o;
+    const struct conf_value *at = opt_place(o, key);
     if (!is_text(name))
         return;
     bool known = user_known(o->auth.users, o->auth.nusers, name);
     for (size_t i = 0; i < o->naccounts; i++)
         known = known || user_known(o->accounts[i].users, o->accounts[i].nusers, name);
     if (o->impl->noperators > 0)
-        opt_error(c, NULL, "no_auth_user not compatible with Trusted Operator");
+        opt_error(c, at, "no_auth_user not compatible with Trusted Operator");
     else if (!has_users(o))
-        opt_error(c, NULL, "no_auth_user: \"%s\" present, but users/nkeys are not defined", name);
+        opt_error(c, at, "no_auth_user: \"%s\" present, but users/nkeys are not defined", name);
     else if (!known)
-        opt_error(c, NULL,
+        opt_error(c, at,
                   "no_auth_user: \"%s\" not present as user or nkey in authorization block or "
                   "account configuration",
                   name);
@@ -137,15 +139,19 @@ static void check_operator(struct opt *c)
     const struct options *o = c->o;
     if (o->impl->noperators == 0) {
         if (o->impl->default_sentinel)
-            opt_error(c, NULL, "default sentinel requires operators and accounts");
+            opt_error(c, opt_place(c->o, "operator"),
+                      "default sentinel requires operators and accounts");
         return;
     }
     if (o->naccounts > 0)
-        opt_error(c, NULL, "operators do not allow Accounts to be configured directly");
+        opt_error(c, opt_place(c->o, "operator"),
+                  "operators do not allow Accounts to be configured directly");
     else if (has_users(o))
-        opt_error(c, NULL, "operators do not allow users to be configured directly");
+        opt_error(c, opt_place(c->o, "operator"),
+                  "operators do not allow users to be configured directly");
     else if (o->impl->ntrusted > 0)
-        opt_error(c, NULL, "conflicting options for 'TrustedKeys' and 'TrustedOperators'");
+        opt_error(c, opt_place(c->o, "operator"),
+                  "conflicting options for 'TrustedKeys' and 'TrustedOperators'");
 }
 
 static void check_callout(struct opt *c)
@@ -153,7 +159,7 @@ static void check_callout(struct opt *c)
     const struct options_list *l = &c->o->impl->callout_accounts;
     for (size_t i = 0; i < l->n; i++)
         if (!account_known(c->o, l->items[i]))
-            opt_error(c, NULL,
+            opt_error(c, opt_place(c->o, "authorization"),
                       "auth_callout allowed account \"%s\" not found in configured accounts",
                       l->items[i]);
 }
@@ -165,10 +171,11 @@ static void check_domain(struct opt *c, const char *domain)
     if (!is_text(domain))
         return;
     if (strpbrk(domain, " \t\r\n\f") != NULL)
-        opt_error(c, NULL, "invalid domain name: derived \"$JS.%s.API.>\" is not a valid subject",
-                  domain);
+        opt_error(c, opt_place(c->o, "jetstream.domain"),
+                  "invalid domain name: derived \"$JS.%s.API.>\" is not a valid subject", domain);
     else if (strpbrk(domain, ".*>") != NULL)
-        opt_error(c, NULL, "invalid domain name: may not contain ., * or >");
+        opt_error(c, opt_place(c->o, "jetstream.domain"),
+                  "invalid domain name: may not contain ., * or >");
 }
 
 static void check_default_domain(struct opt *c, const struct options_pair *d)
@@ -176,25 +183,26 @@ static void check_default_domain(struct opt *c, const struct options_pair *d)
     const struct options *o = c->o;
     if (o->impl->noperators > 0) {
         if (!opt_text_nkey_valid(d->key, 'A'))
-            opt_error(c, NULL,
+            opt_error(c, opt_place(c->o, "default_js_domain"),
                       "default_js_domain contains account name \"%s\", which is not a valid public "
                       "account nkey",
                       d->key);
         return;
     }
     if (o->system_account != NULL && strcmp(d->key, o->system_account) == 0) {
-        opt_error(c, NULL, "system account \"%s\" can not be in default_js_domain", d->key);
+        opt_error(c, opt_place(c->o, "default_js_domain"),
+                  "system account \"%s\" can not be in default_js_domain", d->key);
         return;
     }
     if (strcmp(d->key, "$G") != 0 && !account_known(o, d->key))
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "default_js_domain"),
                   "in non operator mode, `default_js_domain` references non existing account "
                   "\"%s\"",
                   d->key);
     for (size_t i = 0; i < o->naccounts; i++)
         if (strcmp(o->accounts[i].name, d->key) == 0 && o->accounts[i].js.enabled &&
             is_text(d->value))
-            opt_error(c, NULL,
+            opt_error(c, opt_place(c->o, "default_js_domain"),
                       "default_js_domain contains account name \"%s\" with enabled JetStream",
                       d->key);
     check_domain(c, d->value);
@@ -207,19 +215,21 @@ static void check_jetstream(struct opt *c)
     for (size_t i = 0; i < o->default_js_domains.n; i++)
         check_default_domain(c, &o->default_js_domains.items[i]);
     if (o->impl->max_catchup < 0)
-        opt_error(c, NULL, "jetstream max catchup cannot be negative");
+        opt_error(c, opt_place(c->o, "jetstream"), "jetstream max catchup cannot be negative");
     /* A warning is not enough: the operator would believe that the files are encrypted. */
     if (o->jetstream.enabled &&
         (is_text(o->jetstream.key) || o->jetstream.tpm || o->jetstream.prev_key))
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "jetstream"),
                   "jetstream encryption (\"key\", \"tpm\") is not available: streams would be on "
                   "disk in the clear; take it out, and use an encrypted file system");
     if (!o->jetstream.enabled || !o->cluster.listens)
         return;
     if (!is_text(o->server_name))
-        opt_error(c, NULL, "jetstream cluster requires `server_name` to be set");
+        opt_error(c, opt_place(c->o, "jetstream"),
+                  "jetstream cluster requires `server_name` to be set");
     else if (!is_text(o->cluster.name))
-        opt_error(c, NULL, "jetstream cluster requires `cluster.name` to be set");
+        opt_error(c, opt_place(c->o, "jetstream"),
+                  "jetstream cluster requires `cluster.name` to be set");
 }
 
 /* --- listeners -------------------------------------------------------------------------------- */
@@ -231,16 +241,17 @@ static void check_websocket(struct opt *c)
     if (!w->set)
         return;
     if (!w->tls.set && !w->no_tls)
-        opt_error(c, NULL, "websocket requires TLS configuration (or no_tls: true)");
-    check_no_auth_user(c, w->no_auth_user);
+        opt_error(c, opt_place(c->o, "websocket"),
+                  "websocket requires TLS configuration (or no_tls: true)");
+    check_no_auth_user(c, w->no_auth_user, "websocket.no_auth_user");
     if (has_users(o) && is_text(w->auth.user))
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "websocket"),
                   "websocket authentication username not compatible with presence of users/nkeys");
     if (has_users(o) && is_text(w->auth.token))
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "websocket"),
                   "websocket authentication token not compatible with presence of users/nkeys");
     if (is_text(w->jwt_cookie) && !o->operator_set)
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "websocket"),
                   "trusted operators or trusted keys configuration is required for JWT "
                   "authentication via cookie \"%s\"",
                   w->jwt_cookie);
@@ -252,16 +263,18 @@ static void check_mqtt(struct opt *c)
     if (!o->mqtt.listens)
         return;
     if (!is_text(o->server_name) && (o->cluster.listens || o->gateway.listens))
-        opt_error(c, NULL, "mqtt requires server name to be explicitly set");
-    check_no_auth_user(c, o->impl->mqtt_no_auth_user);
+        opt_error(c, opt_place(c->o, "mqtt"), "mqtt requires server name to be explicitly set");
+    check_no_auth_user(c, o->impl->mqtt_no_auth_user, "mqtt.no_auth_user");
     if (has_users(o) && is_text(o->impl->mqtt_auth.user))
-        opt_error(c, NULL,
+        opt_error(c, opt_place(c->o, "mqtt"),
                   "mqtt authentication username not compatible with presence of users/nkeys");
     if (has_users(o) && is_text(o->impl->mqtt_auth.token))
-        opt_error(c, NULL, "mqtt authentication token not compatible with presence of users/nkeys");
+        opt_error(c, opt_place(c->o, "mqtt"),
+                  "mqtt authentication token not compatible with presence of users/nkeys");
     if (!o->jetstream.enabled && !o->cluster.listens && !o->gateway.listens &&
         !o->leafnodes.listens && o->leafnodes.nremotes == 0)
-        opt_error(c, NULL, "mqtt requires JetStream to be enabled if running in standalone mode");
+        opt_error(c, opt_place(c->o, "mqtt"),
+                  "mqtt requires JetStream to be enabled if running in standalone mode");
 }
 
 static void check_leafnodes(struct opt *c)
@@ -272,8 +285,8 @@ static void check_leafnodes(struct opt *c)
         if (is_text(l->items[i]) && strcmp(l->items[i], "$G") != 0 &&
             !account_known(o, l->items[i]) &&
             (o->system_account == NULL || strcmp(l->items[i], o->system_account) != 0))
-            opt_error(c, NULL, "cannot find local account \"%s\" specified in leafnode",
-                      l->items[i]);
+            opt_error(c, opt_place(c->o, "leafnodes"),
+                      "cannot find local account \"%s\" specified in leafnode", l->items[i]);
 }
 
 static void check_gateway(struct opt *c)
@@ -283,26 +296,30 @@ static void check_gateway(struct opt *c)
     if (!o->gateway.set || (!is_text(o->gateway.name) && o->gateway.port == 0))
         return;
     if (!is_text(o->gateway.name))
-        opt_error(c, NULL, "gateway has no name");
+        opt_error(c, opt_place(c->o, "gateway"), "gateway has no name");
     else if (o->gateway.port == 0)
-        opt_error(c, NULL, "gateway \"%s\" has no port specified (select -1 for random port)",
+        opt_error(c, opt_place(c->o, "gateway"),
+                  "gateway \"%s\" has no port specified (select -1 for random port)",
                   o->gateway.name);
     for (size_t i = 0; i < impl->ngateways; i++) {
         if (!is_text(impl->gateways[i].name))
-            opt_error(c, NULL, "gateway in the list %zu has no name", i);
+            opt_error(c, opt_place(c->o, "gateway"), "gateway in the list %zu has no name", i);
         else if (impl->gateways[i].nurls == 0)
-            opt_error(c, NULL, "gateway \"%s\" has no URL", impl->gateways[i].name);
+            opt_error(c, opt_place(c->o, "gateway"), "gateway \"%s\" has no URL",
+                      impl->gateways[i].name);
     }
     if (is_text(o->gateway.name) && is_text(o->cluster.name) &&
         strcmp(o->gateway.name, o->cluster.name) != 0)
-        opt_error(c, NULL, "cluster name conflicts between cluster and gateway definitions");
+        opt_error(c, opt_place(c->o, "gateway"),
+                  "cluster name conflicts between cluster and gateway definitions");
 }
 
 static void check_cluster(struct opt *c)
 {
     const struct options_impl *impl = c->o->impl;
     if (impl->pinned_accounts.n > 0 && impl->cluster_pool_size < 0)
-        opt_error(c, NULL, "pool_size cannot be negative if pinned accounts are specified");
+        opt_error(c, opt_place(c->o, "cluster"),
+                  "pool_size cannot be negative if pinned accounts are specified");
 }
 
 /* An account that only other servers have is no mistake: the same file may serve them all. */
@@ -323,26 +340,30 @@ static void check_limits(struct opt *c)
 {
     const struct options *o = c->o;
     char grace[CLOCK_TEXT], duration[CLOCK_TEXT];
+    const struct conf_value *https = opt_place(o, "https_port");
+    if (https == NULL)
+        https = opt_place(o, "https");
     if (o->lame_duck_grace_ns >= o->lame_duck_duration_ns)
-        opt_error(c, NULL,
+        opt_error(c, opt_place(o, "lame_duck_grace_period"),
                   "lame duck grace period (%s) should be strictly lower than lame duck duration "
                   "(%s)",
                   clock_duration(grace, o->lame_duck_grace_ns),
                   clock_duration(duration, o->lame_duck_duration_ns));
     if (o->max_payload > o->max_pending)
-        opt_error(c, NULL, "max_payload (%lld) cannot be higher than max_pending (%lld)",
+        opt_error(c, opt_place(o, "max_payload"),
+                  "max_payload (%lld) cannot be higher than max_pending (%lld)",
                   (long long)o->max_payload, (long long)o->max_pending);
     if (o->max_payload > 8 << 20)
-        opt_warn(c, NULL,
+        opt_warn(c, opt_place(o, "max_payload"),
                  "Maximum payloads over %d MB are generally discouraged and could lead to "
                  "poor performance",
                  8);
     if (o->server_name != NULL && strchr(o->server_name, ' ') != NULL)
-        opt_error(c, NULL, "server name cannot contain spaces");
+        opt_error(c, opt_place(o, "server_name"), "server name cannot contain spaces");
     if (o->https_port != 0 && !o->tls.set)
-        opt_error(c, NULL, "TLS cert and key required for HTTPS");
+        opt_error(c, https, "TLS cert and key required for HTTPS");
     if (o->http_port != 0 && o->https_port != 0)
-        opt_error(c, NULL, "can't specify both HTTP (%d) and HTTPs (%d) ports", o->http_port,
+        opt_error(c, https, "can't specify both HTTP (%d) and HTTPs (%d) ports", o->http_port,
                   o->https_port);
 }
 
@@ -354,7 +375,7 @@ void options_finish(struct opt *c)
     opt_check_accounts(c);
     check_system_account(c);
     check_callout(c);
-    check_no_auth_user(c, c->o->no_auth_user);
+    check_no_auth_user(c, c->o->no_auth_user, "no_auth_user");
     check_leafnodes(c);
     check_gateway(c);
     check_cluster(c);

@@ -31,6 +31,12 @@ struct options_impl {
         size_t nurls;
     } * gateways;
     size_t ngateways;
+    struct opt_known { /* an option of the file: top level, and "block.key" one level below */
+        char *name;
+        struct conf_value at; /* only file, line and col */
+        uint64_t hash;        /* of all that it says */
+    } * known;
+    size_t nknown;
     struct conf_value *ttl_places; /* of the entries of ttl { namespaces }: file, line, col */
 };
 
@@ -74,6 +80,15 @@ void opt_map(struct opt *c, const struct conf_value *map, struct opt_block b, vo
 /* false, and an error "Expected X to be a map, got Y", if it is none. */
 bool opt_is_map(struct opt *c, const struct conf_value *v, const char *text);
 bool opt_is_array(struct opt *c, const struct conf_value *v, const char *text);
+
+/* Remembers where each option stands, for checks after the tree is gone, and what it says, for
+ * options_changes().  O(tree). */
+void opt_remember(struct opt *c, const struct conf_value *root);
+/* NULL: not in the file. */
+const struct opt_known *opt_known(const struct options *o, const char *name);
+const struct conf_value *opt_place(const struct options *o, const char *name);
+/* The field that a key names, in any case and by any of its names; NULL: none. */
+const struct opt_field *opt_find_field(const struct opt_block *b, const char *key);
 
 /* For lists whose elements are compared with each other: false, and an error, beyond this many. */
 #define OPT_FEW 10000

@@ -100,10 +100,30 @@ bool opt_bool(struct opt *c, const struct conf_value *v, bool *out)
     return true;
 }
 
+/* Would it be an integer without the quotes around it?  Perhaps with a unit. */
+static bool is_number(const char *s)
+{
+    struct mf_error ignored;
+    struct conf_value *root = NULL;
+    struct mf_buf b = MF_BUF_INIT;
+    bool yes = s[0] != '\0' && strspn(s, "0123456789kKmMgGtTpPeEiIbB-") == strlen(s);
+
+    mf_buf_printf(&b, "x: %s", s);
+    yes = yes && conf_parse_text(&root, mf_buf_slice(&b), "", NULL, &ignored) == 0 &&
+          root->nitems == 1 && root->items[0]->type == CONF_INT;
+    mf_buf_fini(&b);
+    conf_free(root);
+    return yes;
+}
+
 bool opt_int(struct opt *c, const struct conf_value *v, int64_t *out)
 {
     if (v->type != CONF_INT) {
-        wrong_type(c, v, v->type == CONF_STRING ? "an integer without quotes" : "an integer");
+        if (v->type == CONF_STRING && v->key != NULL && is_number(v->u.s))
+            opt_error(c, v, "\"%s\" expects an integer without quotes: write %s", v->key, v->u.s);
+        else
+            wrong_type(
+                c, v, v->type == CONF_STRING ? "an integer such as 100, 10k or 1MB" : "an integer");
         return false;
     }
     *out = v->u.i;
@@ -148,9 +168,21 @@ int64_t opt_bounded(int64_t ns)
     return ns > longest ? longest : ns < -longest ? -longest : ns;
 }
 
+/* 2m without quotes is a number of two million; as a text it is a duration. */
+static bool lacks_quotes(const struct conf_value *v)
+{
+    int64_t ns;
+    return v->type == CONF_INT && v->text != NULL &&
+           clock_parse_duration(mf_str(v->text), &ns) == 0 && ns != 0;
+}
+
 bool opt_duration_text(struct opt *c, const struct conf_value *v, int64_t *out_ns)
 {
     int64_t ns;
+    if (lacks_quotes(v)) {
+        opt_error(c, v, "\"%s\" expects a duration: write \"%s\", with quotes", v->key, v->text);
+        return false;
+    }
     if (v->type != CONF_STRING) {
         wrong_type(c, v, "a duration such as \"30s\" or \"2m\" (with quotes)");
         return false;
@@ -173,10 +205,16 @@ bool opt_duration(struct opt *c, const struct conf_value *v, int64_t *out_ns)
         opt_error(c, v, "error parsing %s: %s seconds are too many", v->key, v->text);
         return false;
     }
-    opt_deprecated(c, v,
-                   "invalid use of field \"%s\": %s should be converted to a duration (%s is taken "
-                   "as %lld seconds; write \"%llds\")",
-                   v->key, v->key, v->text, (long long)v->u.i, (long long)v->u.i);
+    if (lacks_quotes(v))
+        opt_deprecated(c, v,
+                       "invalid use of field \"%s\": %s should be converted to a duration (%s "
+                       "without quotes is taken as %lld seconds; write \"%s\")",
+                       v->key, v->key, v->text, (long long)v->u.i, v->text);
+    else
+        opt_deprecated(c, v,
+                       "invalid use of field \"%s\": %s should be converted to a duration (%s is "
+                       "taken as %lld seconds; write \"%llds\")",
+                       v->key, v->key, v->text, (long long)v->u.i, (long long)v->u.i);
     *out_ns = opt_bounded(ns);
     return true;
 }
@@ -372,7 +410,7 @@ bool opt_is_few(struct opt *c, const struct conf_value *v)
     return v->nitems <= OPT_FEW;
 }
 
-static const struct opt_field *find_field(const struct opt_block *b, const char *key)
+const struct opt_field *opt_find_field(const struct opt_block *b, const char *key)
 {
     for (size_t i = 0; i < b->n; i++) {
         const char *name = b->fields[i].names;
@@ -396,7 +434,7 @@ static void unknown_key(struct opt *c, const struct opt_block *b, const struct c
     const char *after = b->after == NULL ? "" : b->after;
     if (near != NULL)
         opt_error(c, v, "%s\"%s\"%s; did you mean \"%s\"?", before, v->key, after, near);
-    else if (b->fields != top.fields && find_field(&top, v->key) != NULL)
+    else if (b->fields != top.fields && opt_find_field(&top, v->key) != NULL)
         opt_error(c, v, "%s\"%s\"%s; it belongs at the top level", before, v->key, after);
     else
         opt_error(c, v, "%s\"%s\"%s", before, v->key, after);
@@ -457,7 +495,7 @@ void opt_map(struct opt *c, const struct conf_value *map, struct opt_block b, vo
 {
     for (size_t i = 0; i < map->nitems; i++) {
         const struct conf_value *v = map->items[i];
-        const struct opt_field *f = find_field(&b, v->key);
+        const struct opt_field *f = opt_find_field(&b, v->key);
         if (f != NULL)
             read_field(c, v, f, target);
         else if (!v->used) /* a key that only serves as a variable may have any name */

@@ -1,5 +1,5 @@
-/* options_reload.c: settings that SIGHUP cannot change while the server runs, in nats-server's
- * words. */
+/* options_reload.c: settings that SIGHUP cannot change while the server runs, and those that it
+ * changed, in nats-server's words. */
 #include "config/options.h"
 
 #include "config/options_impl.h"
@@ -107,6 +107,17 @@ static void show_value(char *dst, size_t cap, const struct fixed *f, const void 
     }
 }
 
+static bool same_value(const struct fixed *f, const void *x, const void *y)
+{
+    char a[128], b[128];
+
+    if (f->shown == SHOWN_TEXT)
+        return same_text(*(char *const *)x, *(char *const *)y);
+    show_value(a, sizeof a, f, x);
+    show_value(b, sizeof b, f, y);
+    return strcmp(a, b) == 0;
+}
+
 static const char *check_fixed(const struct options *old, const struct options *now)
 {
     char a[128], b[128];
@@ -114,11 +125,11 @@ static const char *check_fixed(const struct options *old, const struct options *
         const void *x = (const char *)old + fixed[i].off, *y = (const char *)now + fixed[i].off;
         if (fixed[i].shown == SHOWN_PORT && *(const int *)y == -1)
             continue; /* "any" is what it has already */
+        if (same_value(&fixed[i], x, y))
+            continue;
         show_value(a, sizeof a, &fixed[i], x);
         show_value(b, sizeof b, &fixed[i], y);
-        if (strcmp(a, b) != 0 ||
-            (fixed[i].shown == SHOWN_TEXT && !same_text(*(char *const *)x, *(char *const *)y)))
-            return refuse_change(now, "%s: old=%s, new=%s", fixed[i].name, a, b);
+        return refuse_change(now, "%s: old=%s, new=%s", fixed[i].name, a, b);
     }
     return NULL;
 }
@@ -203,6 +214,10 @@ static bool user_exists(const struct options *o, const char *name)
 
 const char *options_reload_refusal(const struct options *old, const struct options *now)
 {
+    /* Users and limits would be lost; perhaps an editor has not written the file yet. */
+    if (now->impl->nknown == 0 && old->impl->nknown > 0)
+        return refuse_change(now, "a file without any option: %s",
+                             now->config_file == NULL ? "" : now->config_file);
     const char *bad = check_fixed(old, now);
     if (bad == NULL && !same_text(old->no_auth_user, now->no_auth_user) &&
         (now->no_auth_user != NULL || user_exists(now, old->no_auth_user)))
@@ -222,6 +237,150 @@ const char *options_reload_refusal(const struct options *old, const struct optio
     if (bad == NULL)
         bad = check_block(now, "MQTT", &old->mqtt, &now->mqtt);
     return bad;
+}
+
+/* --- what changed ----------------------------------------------------------------------------- */
+
+static const struct fixed changeable[] = {
+    {"client_advertise", SHOWN_TEXT, AT(client_advertise)},
+    {"trace", SHOWN_BOOL, AT(trace)},
+    {"debug", SHOWN_BOOL, AT(debug)},
+    {"trace_verbose", SHOWN_BOOL, AT(trace_verbose)},
+    {"trace_headers", SHOWN_BOOL, AT(trace_headers)},
+    {"logtime", SHOWN_BOOL, AT(logtime)},
+    {"logtime_utc", SHOWN_BOOL, AT(logtime_utc)},
+    {"log_file", SHOWN_TEXT, AT(log_file)},
+    {"syslog", SHOWN_BOOL, AT(syslog)},
+    {"remote_syslog", SHOWN_TEXT, AT(remote_syslog)},
+    {"max_connections", SHOWN_I64, AT(max_connections)},
+    {"no_auth_user", SHOWN_TEXT, AT(no_auth_user)},
+    {"ping_interval", SHOWN_DURATION, AT(ping_interval_ns)},
+    {"ping_max", SHOWN_I64, AT(ping_max)},
+    {"authorization timeout", SHOWN_DURATION, AT(auth.timeout_ns)},
+    {"max_control_line", SHOWN_I64, AT(max_control_line)},
+    {"max_payload", SHOWN_I64, AT(max_payload)},
+    {"pid_file", SHOWN_TEXT, AT(pid_file)},
+    {"ports_file_dir", SHOWN_TEXT, AT(ports_file_dir)},
+    {"write_deadline", SHOWN_DURATION, AT(write_deadline_ns)},
+    {"busy_poll", SHOWN_DURATION, AT(busy_poll_ns)},
+    {"max_traced_msg_len", SHOWN_I64, AT(max_traced_msg_len)},
+    {"connect_error_reports", SHOWN_I64, AT(connect_error_reports)},
+    {"reconnect_error_reports", SHOWN_I64, AT(reconnect_error_reports)},
+    {"tls timeout", SHOWN_DURATION, AT(tls.timeout_ns)},
+};
+
+/* Blocks are compared by what the file says; their values may be secrets.  parts: the names of the
+ * keys that differ are said too. */
+static const struct compared {
+    const char *name, *said;
+    bool parts;
+} blocks[] = {
+    {"authorization.user", "authorization username", false},
+    {"authorization.username", "authorization username", false},
+    {"authorization.pass", "authorization password", false},
+    {"authorization.password", "authorization password", false},
+    {"authorization.token", "authorization token", false},
+    {"authorization.users", "authorization users", false},
+    {"authorization.default_permissions", "authorization default_permissions", false},
+    {"authorization.default_permission", "authorization default_permissions", false},
+    {"authorization.permissions", "authorization default_permissions", false},
+    {"authorization.auth_callout", "authorization auth_callout", false},
+    {"authorization.auth_hook", "authorization auth_callout", false},
+    {"authorization.proxy_required", "authorization proxy_required", false},
+    {"accounts", "accounts", false},
+    {"mappings", "mappings", false},
+    {"server_tags", "tags", false},
+    {"server_metadata", "metadata", false},
+    {"jetstream", "jetstream", true},
+    {"ttl", "ttl", true},
+    {"log_format", "log_format", false},
+    {"leafnodes", "leafnodes", false},
+    {"cluster", "cluster", false},
+    {"gateway", "gateway", false},
+    {"mqtt", "mqtt", false},
+    {"default_js_domain", "default_js_domain", false},
+    {"websocket", "websocket", true},
+    {"write_timeout", "write_timeout", false},
+    {"proxy_protocol", "proxy_protocol", false},
+    {"proxies", "proxies", false},
+    {"prof_port", "prof_port", false},
+    {"prof_block_rate", "prof_block_rate", false},
+    {"operator", "operator", false},
+    {"resolver", "resolver", false},
+    {"resolver_tls", "resolver_tls", false},
+    {"resolver_preload", "resolver_preload", false},
+    {"resolver_pinned_accounts", "resolver_pinned_accounts", false},
+    {"trusted_keys", "trusted_keys", false},
+    {"default_sentinel", "default_sentinel", false},
+    {"ocsp", "ocsp", false},
+    {"ocsp_cache", "ocsp_cache", false},
+    {"feature_flags", "feature_flags", false},
+};
+
+static bool same_block(const struct options *old, const struct options *now, const char *name)
+{
+    const struct opt_known *a = opt_known(old, name), *b = opt_known(now, name);
+
+    return a == NULL || b == NULL ? a == b : a->hash == b->hash;
+}
+
+/* Appends the keys of a block that `from` has and `other` has not, or with another value.  both:
+ * those that `other` has too are skipped. */
+static void add_parts(char *text, size_t cap, const char *block, const struct options *from,
+                      const struct options *other, bool both)
+{
+    size_t len = strlen(block);
+
+    for (size_t i = 0; i < from->impl->nknown; i++) {
+        const char *name = from->impl->known[i].name;
+        size_t used = strlen(text);
+        if (strncmp(name, block, len) != 0 || name[len] != '.' || same_block(from, other, name) ||
+            (both && opt_known(other, name) != NULL))
+            continue;
+        snprintf(text + used, cap - used, "%s %s", text[used - 1] == ':' ? "" : ",",
+                 name + len + 1);
+    }
+}
+
+static void say_block(const struct compared *c, const struct options *old,
+                      const struct options *now, void (*say)(void *arg, const char *text),
+                      void *arg)
+{
+    char text[256];
+
+    if (same_block(old, now, c->name))
+        return;
+    snprintf(text, sizeof text, "%s:", c->said);
+    if (c->parts) {
+        add_parts(text, sizeof text, c->name, now, old, false);
+        add_parts(text, sizeof text, c->name, old, now, true);
+    }
+    if (text[strlen(text) - 1] == ':')
+        text[strlen(text) - 1] = '\0';
+    say(arg, text);
+}
+
+void options_changes(const struct options *old, const struct options *now,
+                     void (*say)(void *arg, const char *text), void *arg)
+{
+    char value[128], text[256];
+
+    for (size_t i = 0; i < MF_COUNT(changeable); i++) {
+        const struct fixed *f = &changeable[i];
+        const void *y = (const char *)now + f->off;
+        if (same_value(f, (const char *)old + f->off, y))
+            continue;
+        show_value(value, sizeof value, f, y);
+        snprintf(text, sizeof text, "%s = %s", f->name, value);
+        say(arg, text);
+    }
+    for (size_t i = 0; i < MF_COUNT(blocks); i++)
+        say_block(&blocks[i], old, now, say, arg);
+    if (old->no_fast_producer_stall != now->no_fast_producer_stall)
+        say(arg, now->no_fast_producer_stall ? "fast producers will not be stalled"
+                                             : "fast producers will be stalled");
+    if (old->tls.set || now->tls.set) /* its files are read again in any case */
+        say(arg, now->tls.set ? "tls = enabled" : "tls = disabled");
 }
 
 /* --- the ttl block ---------------------------------------------------------------------------- */

@@ -1,60 +1,23 @@
 /* options_text.c: checks of texts (nkeys, URLs), and the nearest known name. */
 #include "config/options_impl.h"
 
+#include "codec/nkey.h"
+
 #include <stdio.h>
 
 /* --- nkeys ------------------------------------------------------------------------------------ */
 
-/* CRC-16/XMODEM, the check sum of nkeys. */
-static unsigned compute_crc16(const uint8_t *p, size_t n)
-{
-    unsigned crc = 0;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= (unsigned)p[i] << 8;
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1) & 0xffff;
-    }
-    return crc;
-}
-
-/* Base32 without padding and a valid check sum; the bytes before it, or 0. */
-static size_t nkey_raw(const char *s, uint8_t *raw, size_t cap)
-{
-    size_t n = 0, len = strlen(s);
-    unsigned bits = 0, acc = 0;
-    for (size_t i = 0; i < len; i++) {
-        char c = s[i];
-        unsigned v = c >= 'A' && c <= 'Z'   ? (unsigned)(c - 'A')
-                     : c >= '2' && c <= '7' ? (unsigned)(c - '2') + 26
-                                            : 32;
-        if (v == 32)
-            return 0;
-        acc = (acc << 5 | v) & 0xfff;
-        bits += 5;
-        if (bits >= 8) {
-            if (n == cap)
-                return 0;
-            bits -= 8;
-            raw[n++] = (uint8_t)(acc >> bits);
-        }
-    }
-    if (n < 4 || compute_crc16(raw, n - 2) != (unsigned)(raw[n - 2] | raw[n - 1] << 8))
-        return 0;
-    return n - 2;
-}
-
 bool opt_text_nkey_valid(const char *s, char prefix)
 {
-    uint8_t raw[64];
-    if (s == NULL || nkey_raw(s, raw, sizeof raw) != 33 || (raw[0] & 7) != 0)
-        return false;
-    return prefix == 0 ? strchr("UAONCX", s[0]) != NULL : s[0] == prefix;
+    enum nkey_kind kind;
+    return s != NULL && nkey_is_public(mf_str(s), &kind) && (prefix == 0 || s[0] == prefix);
 }
 
 bool opt_text_nkey_seed_valid(const char *s, char prefix)
 {
-    uint8_t raw[64];
-    return s != NULL && s[0] == 'S' && s[1] == prefix && nkey_raw(s, raw, sizeof raw) == 34;
+    enum nkey_kind kind;
+    uint8_t raw[32];
+    return s != NULL && nkey_decode_seed(mf_str(s), &kind, raw) == 0 && s[1] == prefix;
 }
 
 /* --- URLs ------------------------------------------------------------------------------------- */

@@ -375,7 +375,7 @@ static void read_tls_block(struct opt *c, const struct conf_value *v, struct opt
     struct tls_reading r = {.tls = t, .route = route};
     if (!opt_is_map(c, v, "tls to be a map"))
         return;
-    *t = (struct options_tls){.set = true};
+    *t = (struct options_tls){.set = true, .line = v->line, .col = v->col, .file = opt_file(c, v)};
     opt_map(c, v, OPT_BLOCK_AS(tls_fields, "error parsing tls config, unknown field ", ""), &r);
     if (r.insecure != NULL && !r.allow_insecure)
         opt_error(c, r.insecure_at,

@@ -14,13 +14,13 @@ const char *options_usage(void)
            "  -p, --port PORT               clients (4222; -1: any free one)\n"
            "  -n, --name, --server_name N   name of this server (default: its id)\n"
            "  -c, --config FILE             configuration file, see mayfly.conf(5)\n"
-           "  -t                            check the configuration, say so, and exit\n"
-           "  -m, --http_port PORT          pages for people and Prometheus (off)\n"
+           "  -t                            check the file of -c: mistakes, warnings, busy ports\n"
+           "  -m, --http_port PORT          pages for people and Prometheus (off; -1: any)\n"
            "  -ms, --https_port PORT        the same with TLS (off)\n"
            "  -P, --pid FILE                write the process id here\n"
            "      --ports_file_dir DIR      write the ports in use to DIR/mayflyd_<pid>.ports\n"
            "      --client_advertise H:P    address told to clients instead of our own\n"
-           "  -sl, --signal CMD[=PID]       tell a running server to stop, quit, term, reopen,\n"
+           "  -sl, --signal CMD=PID         tell a running server to stop, quit, term, reopen,\n"
            "                                reload or ldm; PID: a number or a pid file\n"
            "\n"
            "JetStream\n"
@@ -59,8 +59,9 @@ const char *options_usage(void)
            "  -h, --help                    this text\n"
            "  -v, --version                 version\n"
            "\n"
-           "Try:  mayflyd -js -sd /var/lib/mayfly -m 8222\n"
-           "      mayflyd -c /etc/mayfly/mayfly.conf -t\n";
+           "Try:  mayflyd -a 127.0.0.1 -m 8222 -js -sd ./data\n"
+           "      mayflyd -t -c /etc/mayfly/mayfly.conf\n"
+           "Under systemd: ready, reload, stop and the watchdog are reported ($NOTIFY_SOCKET).\n";
 }
 
 const char *options_tls_usage(void)

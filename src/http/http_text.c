@@ -42,6 +42,7 @@ const char *http_status_text(int status)
         const char *text;
     } texts[] = {
         {200, "OK"},
+        {304, "Not Modified"},
         {400, "Bad Request"},
         {403, "Forbidden"},
         {404, "Not Found"},

@@ -20,6 +20,7 @@
 #define CLOSE_LINGER_MS 1000
 #define HEAD_PATIENCE   (1 * CLOCK_S)  /* with a request's head, when others wait for a place */
 #define PIECE           (1u << 20)     /* of a large body; the rest follows when it has left */
+#define KNOWN_TAGS      256            /* bytes of If-None-Match that are looked at */
 #define LONG_PATIENCE   (60 * CLOCK_S) /* with a reader of a long page: it keeps a place */
 
 enum state {
@@ -53,6 +54,7 @@ struct rendering {
     struct monitor_reply reply;
     struct answer a;
     bool gzip, head_only;
+    char known[KNOWN_TAGS]; /* If-None-Match; empty: none, or more than fit */
     struct monitor_request q;
 };
 
@@ -248,6 +250,13 @@ static void rendering_free(struct rendering *r)
     free(r);
 }
 
+/* The client has the file already. */
+static bool is_known(const struct rendering *r)
+{
+    return r->reply.etag != NULL && r->reply.status == 200 &&
+           monitor_etag_known(mf_str(r->known), r->reply.etag);
+}
+
 /* The document is whole, or there will be none. */
 static void answer_page(struct conn *c, struct rendering *r)
 {
@@ -257,6 +266,8 @@ static void answer_page(struct conn *c, struct rendering *r)
 
     a->status = r->reply.status;
     a->content_type = r->reply.content_type;
+    a->etag = r->reply.etag;
+    a->headers = r->reply.headers;
     a->open_to_all = is_json(r->reply.content_type);
     if (callback == NULL || callback[0] == '\0' || !a->open_to_all)
         callback = NULL;
@@ -272,7 +283,10 @@ static void answer_page(struct conn *c, struct rendering *r)
         answer_text(c, a, 500, "Internal Server Error\n", r->head_only);
     else if (callback != NULL)
         answer_text(c, a, 400, "Invalid callback name\n", r->head_only);
-    else
+    else if (is_known(r)) {
+        a->status = 304;
+        send_head(c, a, 0);
+    } else
         answer_body(c, a, body, r->gzip, r->head_only);
     rendering_free(r);
 }
@@ -330,12 +344,24 @@ static void render_page(struct conn *c, struct page *page, struct rendering *r)
     mf_list_init(&r->link);
     r->c = c;
     doc_init(&r->doc, c->m->loop, JSONW_PRETTY);
-    r->reply = (struct monitor_reply){200, "application/json", &r->doc.body, &r->doc, false};
+    r->reply = (struct monitor_reply){
+        .status = 200, .content_type = "application/json", .body = &r->doc.body, .doc = &r->doc};
     page->render(page->arg, &r->q, &r->reply);
     if (doc_begin(&r->doc))
         render_later(c, r);
     else
         answer_page(c, r);
+}
+
+static void note_known(struct rendering *x, const struct http_request *r)
+{
+    struct mf_slice tags;
+
+    x->known[0] = '\0';
+    if (!http_get(r, "If-None-Match", &tags) || tags.len >= sizeof x->known)
+        return;
+    memcpy(x->known, tags.ptr, tags.len);
+    x->known[tags.len] = '\0';
 }
 
 /* Answers, or leaves it to page_rendered() or pack_done(). */
@@ -370,6 +396,7 @@ static void serve_request(struct conn *c, const struct http_request *r)
     }
     x->a = a;
     x->gzip = http_accepts(r, "gzip");
+    note_known(x, r);
     x->head_only = head_only;
     render_page(c, page, x);
 }

@@ -18,7 +18,9 @@ struct monitor_reply {
     const char *content_type; /* "application/json" unless changed */
     struct mf_buf *body;      /* that of doc */
     struct doc *doc;          /* for pages that take long: they add steps */
-    bool urgent; /* the answer is short: made without a place, however many long pages wait */
+    bool urgent;      /* the answer is short: made without a place, however many long pages wait */
+    const char *etag; /* of a file, with its quotes: a client that has it gets a 304; or NULL */
+    const char *headers; /* further lines of the head, each with its CRLF; or NULL */
 };
 /* Renders one page, or adds steps that do: then strings of the request live until the document is
  * sent or dropped; JSONP (?callback=) is added by the monitor for application/json.  The strings
@@ -48,6 +50,8 @@ void monitor_close(struct monitor *m);                        /* NULL is fine */
 
 const char *monitor_path(const struct monitor_request *q);
 const char *monitor_base_path(const struct monitor_request *q); /* "" or "/prefix" */
+/* The base path was asked for without a slash behind it: links relative to it lead elsewhere. */
+bool monitor_path_is_bare(const struct monitor_request *q);
 /* Decoded value of a query parameter, or NULL. */
 const char *monitor_param(const struct monitor_request *q, const char *name);
 /* Typed ones: 0 (and *out untouched when absent), or MF_INVAL after setting status 400 and the body

@@ -42,6 +42,7 @@ struct monitor {
 struct monitor_request {
     const char *base_path;
     const char *path; /* decoded, without the base path */
+    bool bare;        /* it is empty: the base path has no slash behind it */
     size_t nparams;
     struct {
         const char *name, *value;
@@ -62,13 +63,16 @@ struct answer {
     bool varies; /* with Accept-Encoding */
     bool gzip;
     bool keep_alive, http10;
-    const char *allow; /* for 405, or NULL */
+    const char *allow;          /* for 405, or NULL */
+    const char *etag, *headers; /* as in monitor_reply */
 };
 void monitor_answer_head(struct mf_buf *out, const struct answer *a, size_t length,
                          int64_t wall_ns);
 bool monitor_callback_valid(const char *name);
 /* Worth compressing? */
 bool monitor_gzip_wanted(const char *content_type, size_t length);
+/* Does a list of If-None-Match hold the tag? */
+bool monitor_etag_known(struct mf_slice list, const char *etag);
 /* Pure: a worker may run it.  0 or MF_NOMEM. */
 MF_MUSTCHECK int monitor_gzip(struct mf_buf *out, struct mf_slice in);
 

@@ -64,7 +64,8 @@ int monitor_request_init(struct monitor_request *q, const struct http_request *r
     squeeze_slashes(path);
     if (strncmp(path, base_path, base) != 0 || (path[base] != '/' && path[base] != '\0'))
         return MF_NOTFOUND;
-    q->path = path[base] == '\0' ? "/" : path + base;
+    q->bare = path[base] == '\0';
+    q->path = q->bare ? "/" : path + base;
     parse_params(q, r->query, to);
     return 0;
 }
@@ -77,6 +78,11 @@ const char *monitor_path(const struct monitor_request *q)
 const char *monitor_base_path(const struct monitor_request *q)
 {
     return q->base_path;
+}
+
+bool monitor_path_is_bare(const struct monitor_request *q)
+{
+    return q->bare;
 }
 
 const char *monitor_param(const struct monitor_request *q, const char *name)

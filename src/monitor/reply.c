@@ -5,6 +5,7 @@
 
 #define GZIP_ABOVE   1024
 #define CALLBACK_MAX 128
+#define NOT_MODIFIED 304
 
 void monitor_answer_head(struct mf_buf *out, const struct answer *a, size_t length, int64_t wall_ns)
 {
@@ -16,19 +17,43 @@ void monitor_answer_head(struct mf_buf *out, const struct answer *a, size_t leng
         mf_buf_puts(out, "Access-Control-Allow-Origin: *\r\n");
     if (a->allow != NULL)
         mf_buf_printf(out, "Allow: %s\r\n", a->allow);
-    mf_buf_printf(out, "Content-Type: %s\r\n", a->content_type);
+    if (a->etag != NULL)
+        mf_buf_printf(out, "ETag: %s\r\n", a->etag);
+    if (a->headers != NULL)
+        mf_buf_puts(out, a->headers);
+    if (a->status != NOT_MODIFIED)
+        mf_buf_printf(out, "Content-Type: %s\r\n", a->content_type);
     if (a->varies)
         mf_buf_puts(out, "Vary: Accept-Encoding\r\n");
     if (a->gzip)
         mf_buf_puts(out, "Content-Encoding: gzip\r\n");
     if (a->nosniff)
         mf_buf_puts(out, "X-Content-Type-Options: nosniff\r\n");
-    mf_buf_printf(out, "Date: %s\r\nContent-Length: %zu\r\n", http_date(date, wall_ns), length);
+    mf_buf_printf(out, "Date: %s\r\n", http_date(date, wall_ns));
+    if (a->status != NOT_MODIFIED) /* its length would be that of the page */
+        mf_buf_printf(out, "Content-Length: %zu\r\n", length);
     if (!a->keep_alive)
         mf_buf_puts(out, "Connection: close\r\n");
     else if (a->http10)
         mf_buf_puts(out, "Connection: keep-alive\r\n");
     mf_buf_puts(out, "\r\n");
+}
+
+/* Tags are compared weakly: the same file is sent plain and compressed. */
+static struct mf_slice strong_tag(struct mf_slice tag)
+{
+    return mf_starts(tag, "W/") ? mf_slice(tag.ptr + 2, tag.len - 2) : tag;
+}
+
+bool monitor_etag_known(struct mf_slice list, const char *etag)
+{
+    const char *own = strncmp(etag, "W/", 2) == 0 ? etag + 2 : etag;
+    struct mf_slice tag;
+
+    while (list.len > 0 && http_next(&list, ',', &tag))
+        if (mf_eq_str(tag, "*") || mf_eq_str(strong_tag(tag), own))
+            return true;
+    return false;
 }
 
 /* The name is run as script: letters, digits, _ and $, joined by dots; no code. */

@@ -164,15 +164,15 @@ static void set_options(int fd, int family, bool both)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, both ? &off : &on, sizeof on);
 }
 
-/* A descriptor that listens, or -1 and errno. */
-static int open_at(const struct addrinfo *a, bool both)
+/* A descriptor that listens (or is only bound, to probe), or -1 and errno. */
+static int open_at(const struct addrinfo *a, bool both, bool probe)
 {
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error;
 
     if (fd < 0)
         return -1;
     set_options(fd, a->ai_family, both);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && (probe || listen(fd, BACKLOG) == 0))
         return fd;
     error = errno;
     close(fd);
@@ -197,11 +197,11 @@ static void set_listen_error(struct mf_error *e, const char *host, int port)
     char text[128];
     const char *why = strerror_r(errno, text, sizeof text);
 
-    mf_fail(e, MF_IO, "listen tcp %s%s%s:%d: bind: %c%s", six ? "[" : "", host, six ? "]" : "",
-            port, tolower((unsigned char)why[0]), why + 1);
+    mf_fail(e, errno == EADDRINUSE ? MF_EXISTS : MF_IO, "listen tcp %s%s%s:%d: bind: %c%s",
+            six ? "[" : "", host, six ? "]" : "", port, tolower((unsigned char)why[0]), why + 1);
 }
 
-static int open_any(const char *host, int port, struct mf_error *e)
+static int open_any(const char *host, int port, bool probe, struct mf_error *e)
 {
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
@@ -214,7 +214,7 @@ static int open_any(const char *host, int port, struct mf_error *e)
     if (both) {
         hints.ai_family = AF_INET6;
         if (getaddrinfo("::", service, &hints, &list) == 0) {
-            fd = open_at(list, true);
+            fd = open_at(list, true, probe);
             freeaddrinfo(list);
             if (fd >= 0 || errno == EADDRINUSE || errno == EACCES || strcmp(host, "::") == 0)
                 goto out;
@@ -226,7 +226,7 @@ static int open_any(const char *host, int port, struct mf_error *e)
         mf_fail(e, MF_INVAL, "listen tcp: lookup %s: %s", host, gai_strerror(rc));
         return -1;
     }
-    fd = open_at(choose_address(list), false);
+    fd = open_at(choose_address(list), false, probe);
     freeaddrinfo(list);
 out:
     if (fd < 0)
@@ -259,7 +259,7 @@ int net_listen(struct net_listener **out, struct loop *loop, const char *host, i
     host = host == NULL ? "" : host;
     l->accepted = accepted;
     l->arg = arg;
-    l->fd = open_any(host, port, e);
+    l->fd = open_any(host, port, false, e);
     if (l->fd < 0)
         goto err_free;
     learn_address(l, host);
@@ -290,6 +290,18 @@ err_close:
 err_free:
     free(l);
     return e->code;
+}
+
+int net_listen_probe(const char *host, int port, char address[NET_ADDRESS], struct mf_error *e)
+{
+    struct net_listener l = {.fd = open_any(host == NULL ? "" : host, port, true, e)};
+
+    if (l.fd < 0)
+        return e->code;
+    learn_address(&l, host == NULL ? "" : host);
+    snprintf(address, NET_ADDRESS, "%s", l.host);
+    close(l.fd);
+    return 0;
 }
 
 int net_listener_port(const struct net_listener *l)

@@ -48,6 +48,11 @@ struct net_handler {
 MF_MUSTCHECK int net_listen(struct net_listener **out, struct loop *l, const char *host, int port,
                             void (*accepted)(void *arg, struct net_conn *c), void *arg,
                             struct mf_error *e);
+/* Could something listen there?  Nothing does meanwhile.  address: as net_listener_host() would
+ * say.  MF_EXISTS: the address is in use. */
+#define NET_ADDRESS 64
+MF_MUSTCHECK int net_listen_probe(const char *host, int port, char address[NET_ADDRESS],
+                                  struct mf_error *e);
 int net_listener_port(const struct net_listener *l);
 const char *net_listener_host(const struct net_listener *l); /* numeric, as bound */
 void net_listener_close(struct net_listener *l);             /* NULL is fine */

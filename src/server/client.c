@@ -223,7 +223,7 @@ static inline bool turn_is_over(struct client *c, unsigned commands)
 {
     struct loop *l = c->srv->loop;
 
-    return work_turn_spent(l) || (commands % PATIENCE == 0 && work_spent_every(l, 8));
+    return work_turn_spent(l) || (commands % PATIENCE == 0 && work_spent(l));
 }
 
 static size_t commands_in(struct client *c, const uint8_t *p, size_t n)

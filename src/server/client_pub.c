@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define LONG_FAN_OUT 128u /* receivers: their copies take long enough to be measured */
+
 static void refuse_publish(struct client *c, const char *what, struct mf_slice subject)
 {
     char label[256];
@@ -157,7 +159,10 @@ static void publish_message(struct client *c, const struct mf_msg *m)
     if (!check_publish(c, m))
         return;
     client_send_ok(c);
-    if (deliver_message(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
+    size_t receivers = deliver_message(c, &rm);
+    if (MF_UNLIKELY(receivers >= LONG_FAN_OUT))
+        work_lap(c->srv->loop, WORK_READ, "fan-out", account_name(c->account));
+    if (receivers == 0 && m->reply.len > 0 && c->no_responders)
         send_no_responders(c, m);
 }
 

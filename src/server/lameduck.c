@@ -65,6 +65,7 @@ void server_lame_duck(struct server *s)
         server_shutdown(s);
         return;
     }
+    server_tell_state(s);
     mf_list_each(pos, &s->clients) client_send_ldm(mf_container(pos, struct client, link));
     loop_timer_arm(s->ldm_timer, loop_mono_ns(s->loop) + s->opts->lame_duck_grace_ns);
 }

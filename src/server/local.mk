@@ -3,8 +3,8 @@ noinst_LIBRARIES += %D%/libserver.a
 %C%_libserver_a_SOURCES = \
 	%D%/check.c %D%/client.c %D%/client_auth.c %D%/client_grant.c %D%/client_impl.h %D%/client_info.c %D%/client_info.h %D%/client_label.c \
 	%D%/client_pub.c %D%/client_sub.c %D%/client_timer.c %D%/client_trace.c %D%/client_trace_impl.h %D%/closed.c \
-	%D%/admission.c %D%/admission_impl.h %D%/departed.c %D%/files.c %D%/info.c %D%/lameduck.c %D%/log_setup.c \
-	%D%/modules.c %D%/reload.c %D%/server.c %D%/server.h %D%/server_impl.h %D%/server_state.h %D%/state.c \
+	%D%/admission.c %D%/admission_impl.h %D%/advice.c %D%/departed.c %D%/files.c %D%/info.c %D%/lameduck.c %D%/log_setup.c \
+	%D%/modules.c %D%/ports.c %D%/reload.c %D%/server.c %D%/server.h %D%/server_impl.h %D%/server_state.h %D%/service.c %D%/service_impl.h %D%/state.c \
 	%D%/tls_setup.c %D%/ws_listen.c
 
 SERVER_LIBS = %D%/libserver.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \
@@ -19,3 +19,8 @@ UNIT_TESTS += test/unit/server/modules
 test_unit_server_modules_SOURCES = test/unit/server/test_modules.c
 test_unit_server_modules_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
 test_unit_server_modules_CPPFLAGS = $(TEST_CPPFLAGS)
+
+UNIT_TESTS += test/unit/server/service
+test_unit_server_service_SOURCES = test/unit/server/test_service.c
+test_unit_server_service_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_server_service_CPPFLAGS = $(TEST_CPPFLAGS)

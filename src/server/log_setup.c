@@ -17,6 +17,7 @@ int server_open_log(const struct options *o, struct mf_error *e)
         .json = o->log_json ? log_json_line : NULL,
         .color = o->log_file == NULL && isatty(STDERR_FILENO),
         .syslog = o->syslog,
+        .remote_syslog = o->remote_syslog,
         .size_limit = (uint64_t)o->log_size_limit,
         .max_files = (unsigned)o->log_max_num,
     };

@@ -4,6 +4,7 @@
 #include "server/server_impl.h"
 
 #include "base/log.h"
+#include "server/service_impl.h"
 
 #include <stdlib.h>
 
@@ -38,11 +39,9 @@ static int reload_build(struct server *s, struct reload *r, struct mf_error *e)
     if (tls_setup(&r->tls, &r->opts->tls, e) != 0 ||
         tls_setup_pages(&r->http_tls, &r->opts->tls, e) != 0 ||
         tls_setup(&r->ws_tls, &r->opts->websocket.tls, e) != 0)
-        return mf_wrap(e, "tls");
+        return e->code;
     if (s->https != NULL && r->tls == NULL)
         return mf_fail(e, MF_INVAL, "https monitoring needs a tls block");
-    if ((r->tls == NULL) != (s->tls == NULL))
-        log_info("Reloaded: tls = %s", r->tls != NULL ? "enabled" : "disabled");
     return 0;
 }
 
@@ -115,12 +114,16 @@ static void reload_apply(struct server *s, struct reload *r)
     s->config_load_wall_ns = loop_wall_ns(s->loop);
 }
 
-int server_reload(struct server *s, struct mf_error *e)
+static void log_change(void *arg, const char *text)
+{
+    (void)arg;
+    log_info("Reloaded: %s", text);
+}
+
+static int replace_options(struct server *s, struct mf_error *e)
 {
     struct reload r = {0};
 
-    if (s->stopping)
-        return mf_fail(e, MF_CLOSED, "server is shutting down");
     if (reload_build(s, &r, e) != 0 || server_open_log(r.opts, e) != 0) {
         reload_drop(&r);
         return mf_wrap(e, "reload");
@@ -132,9 +135,25 @@ int server_reload(struct server *s, struct mf_error *e)
         reload_drop(&r);
         return mf_wrap(e, "reload");
     }
+    options_changes(s->opts, r.opts, log_change, NULL);
+    advice_log(r.opts, s->opts);
     reload_apply(s, &r);
-    for (size_t i = 0; i < s->opts->warnings.n; i++)
-        log_warn("%s", s->opts->warnings.items[i]);
     log_info("Reloaded server configuration");
     return 0;
+}
+
+int server_reload(struct server *s, struct mf_error *e)
+{
+    int rv;
+
+    if (s->stopping)
+        return mf_fail(e, MF_CLOSED, "server is shutting down");
+    service_reloading(s->service);
+    rv = replace_options(s, e);
+    service_ready(s->service); /* with the old configuration, if the new one was refused */
+    if (rv == 0)
+        server_tell_state(s);
+    else
+        service_status(s->service, "Ready; the last reload was refused: %s", e->text);
+    return rv;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/service_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +83,12 @@ static int listen_clients(struct server *s, struct mf_error *e)
         return 0;
     if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accept_client, s, &why) !=
         0)
-        return mf_fail(e, why.code, "Error listening on port: %s:%d, \"%s\"", s->opts->host,
-                       s->opts->port, why.text);
+        return mf_fail(e, why.code, "Error listening on port: %s:%d, \"%s\"%s", s->opts->host,
+                       s->opts->port, why.text,
+                       why.code == MF_EXISTS
+                           ? "; stop the program that has it (ss -ltnp names it), or name another "
+                             "port: -p PORT"
+                           : "");
     log_info("Listening for client connections on %s:%d", s->opts->host,
              net_listener_port(s->listener));
     if (s->tls != NULL)
@@ -101,8 +106,7 @@ static void log_identity(const struct server *s)
     log_info("  ID:       %s", s->id);
     if (s->opts->config_file != NULL)
         log_info("Using configuration file: %s", s->opts->config_file);
-    for (size_t i = 0; i < s->opts->warnings.n; i++)
-        log_warn("%s", s->opts->warnings.items[i]);
+    advice_log(s->opts, NULL);
 }
 
 static void expire_fired(void *arg)
@@ -115,13 +119,13 @@ static void expire_fired(void *arg)
 
 static int build_parts(struct server *s, struct mf_error *e)
 {
-    if (accounts_new(&s->accounts, s->opts, now_ns, s, e) != 0 ||
+    if (ports_check(s->opts, e) != 0 || accounts_new(&s->accounts, s->opts, now_ns, s, e) != 0 ||
         auth_new(&s->auth, s->opts, e) != 0)
         return e->code;
     if (tls_setup(&s->tls, &s->opts->tls, e) != 0 ||
         tls_setup_pages(&s->http_tls, &s->opts->tls, e) != 0 ||
         tls_setup(&s->ws_tls, &s->opts->websocket.tls, e) != 0)
-        return mf_wrap(e, "tls");
+        return e->code;
     if (s->opts->https_port != 0 && s->tls == NULL)
         return mf_fail(e, MF_INVAL, "https monitoring needs a tls block");
     s->stall_timer = loop_timer_new(s->loop, client_unstall_all, s);
@@ -201,6 +205,17 @@ static void close_modules_now(struct server *s)
         loop_run(s->loop);
 }
 
+void server_tell_state(struct server *s)
+{
+    if (s->lame_duck)
+        service_status(s->service, "Lame duck mode: clients are asked to connect elsewhere");
+    else if (s->listener == NULL)
+        service_status(s->service, "Ready: no client port");
+    else
+        service_status(s->service, "Ready: clients on %s:%d", s->opts->host,
+                       net_listener_port(s->listener));
+}
+
 int server_start(struct server **out, struct loop *l, const struct server_setup *setup,
                  struct mf_error *e)
 {
@@ -210,7 +225,10 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
         return mf_fail(e, MF_NOMEM, "server");
     admission_init(s);
     log_identity(s);
+    s->service = setup->notify_manager ? service_new(l) : NULL;
+    service_status(s->service, "Starting: recovering streams");
     if (build_parts(s, e) != 0 || open_listeners(s, e) != 0) {
+        service_status(s->service, "Start failed: %s", e->text);
         close_ports(s);
         close_modules_now(s);
         s->opts = NULL; /* still the caller's */
@@ -218,6 +236,8 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
         return e->code;
     }
     log_info("Server is ready");
+    service_ready(s->service);
+    server_tell_state(s);
     *out = s;
     return 0;
 }
@@ -259,6 +279,7 @@ void server_shutdown(struct server *s)
         return;
     s->stopping = true;
     log_info("Initiating Shutdown...");
+    service_stopping(s->service);
     modules_leaving(s);
     close_ports(s);
     mf_list_each_safe(pos, next, &s->clients)
@@ -300,6 +321,7 @@ void server_free(struct server *s)
     net_tls_release(s->tls);
     net_tls_release(s->ws_tls);
     net_tls_release(s->http_tls);
+    service_free(s->service);
     table_fini(&s->by_cid);
     mf_buf_fini(&s->ws_headers);
     options_free(s->opts);

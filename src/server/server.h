@@ -42,6 +42,9 @@ struct server_setup {
     /* Opened in this order, closed in the reverse order; valid until server_free(). */
     const struct server_module *modules;
     size_t nmodules;
+    /* The server is the whole process: the service manager named by the environment (systemd) is
+     * told of start, reload and stop. */
+    bool notify_manager;
 };
 
 /* Opens every listener or none.  Logs "Server is ready" when all are open. */
@@ -55,9 +58,16 @@ void server_lame_duck(struct server *s);
 MF_MUSTCHECK int server_reload(struct server *s, struct mf_error *e);
 void server_free(struct server *s); /* after stopped() */
 
-/* Whether a server could start with these options.  Builds everything that can fail except the
- * listeners (-t). */
-MF_MUSTCHECK int server_check(const struct options *o, struct mf_error *e);
+/* Whether a server could start with these options (-t).  Builds everything that can fail, looks at
+ * the folders of log, pid and ports files, and binds each address for a moment; nothing is created.
+ * say() is called for addresses that are in use: perhaps by the server that is to be reloaded. */
+MF_MUSTCHECK int server_check(const struct options *o, void (*say)(void *arg, const char *text),
+                              void *arg, struct mf_error *e);
+/* Calls say() with each warning about these options: deprecated and inactive ones, passwords in
+ * clear, a server that is open to everybody.  said: options whose warnings were given before, and
+ * are not repeated; or NULL. */
+void server_advise(const struct options *o, const struct options *said,
+                   void (*say)(void *arg, const char *text), void *arg);
 /* Opens the log according to the options; on failure the former log stays. */
 MF_MUSTCHECK int server_open_log(const struct options *o, struct mf_error *e);
 

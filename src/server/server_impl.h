@@ -67,6 +67,8 @@ struct server {
     struct loop_timer *ldm_timer;
     struct loop_timer *stop_timer;
 
+    struct service *service; /* NULL: no service manager waits for messages */
+
     struct mf_list observers;                 /* server_observer.link */
     size_t modules_open;                      /* of setup.modules */
     void (*modules_closed)(struct server *s); /* after modules_close() returned false */
@@ -94,8 +96,20 @@ void notify_account_removed(struct server *s, struct account *a);
 void notify_lame_duck(struct server *s);
 int notify_monitor_opened(struct server *s, struct monitor *m);
 
+/* --- advice.c --------------------------------------------------------------------------------- */
+void advice_log(const struct options *o, const struct options *said); /* server_advise() */
+
+/* --- ports.c ---------------------------------------------------------------------------------- */
+bool ports_is_any(const char *host); /* all addresses of the machine */
+/* MF_INVAL: two listeners would have the same address. */
+int ports_check(const struct options *o, struct mf_error *e);
+/* Binds each address for a moment.  One that is in use is said; others that fail are errors. */
+int ports_probe(const struct options *o, void (*say)(void *arg, const char *text), void *arg,
+                struct mf_error *e);
+
 /* --- server.c --------------------------------------------------------------------------------- */
 void server_client_gone(struct server *s); /* shutdown waits for the last one */
+void server_tell_state(struct server *s);  /* to the service manager, in words */
 void server_auth_idle(struct server *s);   /* the memory of the server waits for the last job */
 
 /* --- files.c ---------------------------------------------------------------------------------- */

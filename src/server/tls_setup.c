@@ -30,6 +30,8 @@ int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error
                      },
                      e);
     free(pairs);
+    if (rv != 0 && o->file != NULL)
+        return mf_wrap(e, "%s:%d:%d", o->file, o->line, o->col);
     return rv;
 }
 

@@ -335,3 +335,48 @@ void js_status_log_start(const struct api *a)
     log_info("  API Level:       %u", j->setup.level);
     log_info("-------------------------------------------");
 }
+
+struct recovered {
+    uint64_t streams, offline, msgs, with_ttl, overdue;
+};
+
+static void count_account(const struct js_account *ja, struct recovered *r)
+{
+    struct catalog_item item;
+    struct stream_state st;
+
+    for (size_t i = 0; ja->catalog != NULL && catalog_at(ja->catalog, i, &item); i++) {
+        if (item.stream == NULL) {
+            r->offline++;
+            continue;
+        }
+        stream_state(item.stream, &st);
+        r->streams++;
+        r->msgs += st.msgs;
+        r->with_ttl += st.with_ttl;
+        r->overdue += st.overdue;
+    }
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+void js_status_log_recovered(const struct api *a, int64_t took_ns)
+{
+    struct recovered r = {0};
+    struct mf_list *pos;
+    char took[CLOCK_TEXT];
+
+    mf_list_each(pos, &a->js->list) count_account(mf_container(pos, struct js_account, link), &r);
+    log_info("Recovered %llu stream%s with %llu message%s (%llu with a deadline) in %s",
+             (unsigned long long)r.streams, plural(r.streams), (unsigned long long)r.msgs,
+             plural(r.msgs), (unsigned long long)r.with_ttl, clock_duration(took, took_ns));
+    if (r.overdue > 0)
+        log_info("%llu message%s expired while the server was stopped",
+                 (unsigned long long)r.overdue, plural(r.overdue));
+    if (r.offline > 0)
+        log_warn("%llu stream%s cannot be served; /healthz says why", (unsigned long long)r.offline,
+                 plural(r.offline));
+}

@@ -53,6 +53,17 @@ struct stream *js_walk_stream(struct js_walk *k, const struct doc *d);
 /* The next consumer of that stream; NULL: no more.  O(log consumers). */
 struct consumer *js_walk_consumer(struct js_walk *k, struct stream *s);
 
+/* jsz_lag.c: the `max` consumers with most messages to go, of an account and a stream (NULL or "":
+ * of all), which must outlive it.  collect() from the first account on and then write() are called
+ * until they return false. */
+#define JSZ_LAG_MAX 100
+struct jsz_lag;
+struct jsz_lag *jsz_lag_new(struct js_walk *walk, const char *account, const char *stream,
+                            size_t max); /* NULL: no memory */
+bool jsz_lag_collect(struct jsz_lag *l, struct doc *d);
+bool jsz_lag_write(struct jsz_lag *l, struct doc *d, int64_t now_ns);
+void jsz_lag_free(struct jsz_lag *l); /* NULL is fine */
+
 /* ttl_metrics.c: adds the lifetimes of all streams to /metrics. */
 void ttl_metrics_add(struct js_status *st, struct doc *d);
 /* ttl_outlook.c: messages that expire within an hour [0] and a day [1], as of the last look; a look

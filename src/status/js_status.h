@@ -39,5 +39,7 @@ void js_status_health(struct js_status *st, const struct health_query *q, struct
 /* True if the account has JetStream.  O(accounts). */
 bool js_status_enabled(struct js_status *st, const struct account *acc);
 void js_status_log_start(const struct api *a); /* logs limits, directory and domain */
+void js_status_log_recovered(const struct api *a,
+                             int64_t took_ns); /* streams, messages.  O(streams) */
 
 #endif

@@ -17,6 +17,8 @@
 
 struct jsz_query {
     char *account;
+    char *lag_stream; /* lagging: of this stream alone; NULL or "": of all */
+    int64_t lagging;  /* Mayfly's own: so many consumers with the greatest lag */
     bool accounts, streams, consumers, direct_consumers, config, leader_only, raft,
         stream_leader_only;
     int64_t offset, limit;
@@ -40,6 +42,7 @@ struct jsz {
     bool list, account, streams, stream;
     bool direct, consumers; /* which consumers are walked; their list is open */
     int64_t now_ns;
+    struct jsz_lag *lag; /* NULL: not asked for */
 };
 
 static void jsz_free(void *state)
@@ -48,6 +51,7 @@ static void jsz_free(void *state)
 
     js_walk_fini(&z->walk);
     arena_fini(&z->mem);
+    jsz_lag_free(z->lag);
     free(z);
 }
 
@@ -264,18 +268,44 @@ static bool begin_step(struct doc *d, void *state)
     return false;
 }
 
-static bool end_step(struct doc *d, void *state)
+static bool list_end_step(struct doc *d, void *state)
 {
     struct jsz *z = state;
 
     if (z->list)
         jsonw_end(&d->w);
+    js_walk_rewind(&z->walk, 0);
+    if (z->q.lagging > 0 && (z->lag = jsz_lag_new(&z->walk, z->q.account, z->q.lag_stream,
+                                                  (size_t)z->q.lagging)) == NULL)
+        doc_fail(d, MF_NOMEM, "out of memory");
+    return false;
+}
+
+static bool lag_collect_step(struct doc *d, void *state)
+{
+    struct jsz *z = state;
+
+    return z->lag != NULL && jsz_lag_collect(z->lag, d);
+}
+
+static bool lag_write_step(struct doc *d, void *state)
+{
+    struct jsz *z = state;
+
+    return z->lag != NULL && jsz_lag_write(z->lag, d, z->now_ns);
+}
+
+static bool end_step(struct doc *d, void *state)
+{
+    struct jsz *z = state;
+
     jsonw_u64(&d->w, "total", z->walk.n);
     jsonw_end(&d->w);
     return false;
 }
 
-static const doc_step all_steps[] = {sum_step, begin_step, accounts_step, end_step, NULL};
+static const doc_step all_steps[] = {sum_step,         begin_step,     accounts_step, list_end_step,
+                                     lag_collect_step, lag_write_step, end_step,      NULL};
 static const doc_step one_steps[] = {accounts_step, NULL};
 
 /* account NULL: the whole document.  z may be NULL: no memory. */
@@ -368,11 +398,17 @@ static int read_params(const struct monitor_request *p, struct monitor_reply *r,
         monitor_param_bool(p, r, "config", &q->config) != 0 ||
         monitor_param_i64(p, r, "offset", &q->offset) != 0 ||
         monitor_param_i64(p, r, "limit", &q->limit) != 0 ||
+        monitor_param_i64(p, r, "lagging", &q->lagging) != 0 ||
         monitor_param_bool(p, r, "leader-only", &q->leader_only) != 0 ||
         monitor_param_bool(p, r, "raft", &q->raft) != 0 ||
         monitor_param_bool(p, r, "stream-leader-only", &q->stream_leader_only) != 0)
         return MF_INVAL;
-    return 0;
+    if (q->lagging >= 0 && q->lagging <= JSZ_LAG_MAX)
+        return 0;
+    r->status = 400;
+    r->content_type = "text/plain; charset=utf-8";
+    mf_buf_printf(r->body, "lagging must be 1 to %d consumers", JSZ_LAG_MAX);
+    return MF_INVAL;
 }
 
 static void serve_page(void *arg, const struct monitor_request *p, struct monitor_reply *r)
@@ -386,6 +422,7 @@ static void serve_page(void *arg, const struct monitor_request *p, struct monito
     if (z != NULL) {
         z->q = q;
         z->q.account = arena_str(&z->mem, monitor_param(p, "acc"));
+        z->q.lag_stream = arena_str(&z->mem, monitor_param(p, "stream"));
     }
     add_steps(r->doc, z, NULL, NULL);
 }

@@ -3,11 +3,26 @@ noinst_LIBRARIES += %D%/libstatus.a
 %C%_libstatus_a_SOURCES = \
 	%D%/pages.c %D%/pages_account.c %D%/pages_connz.c %D%/pages_exports.c %D%/pages_health.c %D%/pages_impl.h \
 	%D%/pages_metrics.c %D%/pages_process.c %D%/pages_root.c %D%/pages_subsz.c %D%/pages_varz.c \
-	%D%/request_info.c %D%/status.c %D%/status.h %D%/status_impl.h \
+	%D%/assets_impl.h %D%/request_info.c %D%/status.c %D%/status.h %D%/status_impl.h \
 	%D%/sys.c %D%/sys_account.c %D%/sys_event.c %D%/sys_impl.h %D%/sys_options.c %D%/sys_page.c %D%/sys_request.c \
-	%D%/jsz.c %D%/js_walk.c %D%/js_pages.c %D%/js_status.h %D%/js_metrics.c %D%/js_pages_impl.h %D%/consumer_metrics.c \
-	%D%/consumer_metrics_impl.h %D%/ttl_metrics.c %D%/ttl_page.c %D%/ttl_outlook.c
+	%D%/jsz.c %D%/jsz_lag.c %D%/js_walk.c %D%/js_pages.c %D%/js_status.h %D%/js_metrics.c %D%/js_pages_impl.h %D%/consumer_metrics.c \
+	%D%/consumer_metrics_impl.h %D%/ttl_metrics.c %D%/ttl_page.c %D%/ttl_page_impl.h \
+	%D%/ttl_forecast_sum.c %D%/ttl_outlook.c
 %C%_libstatus_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+
+# The status page: files that become one C source.  The page itself comes first.
+STATUS_ASSETS = %D%/assets/index.html %D%/assets/page.css %D%/assets/page.js %D%/assets/read.js \
+	%D%/assets/text.js %D%/assets/dom.js %D%/assets/health.js %D%/assets/live.js %D%/assets/chart.js \
+	%D%/assets/forecast.js %D%/assets/streams.js %D%/assets/detail.js %D%/assets/lists.js %D%/assets/icon.svg
+EXTRA_DIST += $(STATUS_ASSETS) tools/embed.sh
+nodist_%C%_libstatus_a_SOURCES = %D%/assets_data.c
+CLEANFILES += %D%/assets_data.c
+%D%/assets_data.c: $(STATUS_ASSETS) tools/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %D% && \
+	list= && for f in $(STATUS_ASSETS); do \
+	  if test -f "$$f"; then list="$$list $$f"; else list="$$list $(srcdir)/$$f"; fi; \
+	done && \
+	sh $(srcdir)/tools/embed.sh $$list > $@.tmp && mv $@.tmp $@
 
 STATUS_LIBS = %D%/libstatus.a $(API_LIBS) $(SERVER_LIBS)
 

@@ -113,11 +113,6 @@ static void get_expvars(void *arg, const struct monitor_request *q, struct monit
     page_expvars(arg, &w);
     jsonw_end(&w);
 }
-static void get_root(void *arg, const struct monitor_request *q, struct monitor_reply *r)
-{
-    r->content_type = "text/html; charset=utf-8";
-    page_root(arg, monitor_base_path(q), r->body);
-}
 
 /* --- pages with parameters -------------------------------------------------------------------- */
 
@@ -223,27 +218,21 @@ int pages_register(struct status *s, struct monitor *m)
         const char *path;
         monitor_page page;
     } pages[] = {
-        {"/", get_root},
-        {"/varz", get_varz},
-        {"/connz", get_connz},
-        {"/subsz", get_subsz},
-        {"/subscriptionsz", get_subsz},
-        {"/accountz", get_accountz},
-        {"/accstatz", get_accstatz},
-        {"/healthz", get_healthz},
-        {"/routez", get_routez},
-        {"/gatewayz", get_gatewayz},
-        {"/leafz", get_leafz},
-        {"/ipqueuesz", get_ipqueuesz},
-        {"/raftz", get_raftz},
-        {"/metrics", get_metrics},
-        {"/stacksz", get_stacksz},
+        {"/varz", get_varz},           {"/connz", get_connz},
+        {"/subsz", get_subsz},         {"/subscriptionsz", get_subsz},
+        {"/accountz", get_accountz},   {"/accstatz", get_accstatz},
+        {"/healthz", get_healthz},     {"/routez", get_routez},
+        {"/gatewayz", get_gatewayz},   {"/leafz", get_leafz},
+        {"/ipqueuesz", get_ipqueuesz}, {"/raftz", get_raftz},
+        {"/metrics", get_metrics},     {"/stacksz", get_stacksz},
         {"/debug/vars", get_expvars},
     };
 
     for (size_t i = 0; i < MF_COUNT(pages); i++)
         if (monitor_add(m, pages[i].path, pages[i].page, s) != 0)
             return MF_NOMEM;
+    if (page_root_register(m) != 0)
+        return MF_NOMEM;
     if (s->js != NULL)
         js_status_pages(s->js, m);
     else if (monitor_add(m, "/jsz", get_jsz, s) != 0)

@@ -4,9 +4,13 @@
  * the page, in slices, and the last step writes all of it. */
 #include "status/pages_impl.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <stdlib.h>
+
+#define REPEAT_NS                                                                                  \
+    (60 * CLOCK_S) /* between two lines in the log about the same number of problems */
 
 static bool is_set(const char *text)
 {
@@ -46,6 +50,7 @@ static void find_problems(struct status *s, const struct healthz_query *q, struc
 /* --- rendering -------------------------------------------------------------------------------- */
 
 struct findings {
+    struct status *s;
     const char *key;
     int *to; /* where the status is wanted, or NULL */
     size_t n;
@@ -91,10 +96,28 @@ static const char *status_text(const struct findings *f)
     return f->details || f->status == 400 || f->status == 500 ? "error" : "unavailable";
 }
 
+/* A load balancer asks each few seconds, and an open status page too: what they were told is in the
+ * log when it changes, and then once a minute. */
+static void log_findings(struct findings *f)
+{
+    struct status *s = f->s;
+    int64_t now_ns = loop_mono_ns(s->loop);
+    bool known = f->n == s->unwell && now_ns - s->unwell_at_ns < REPEAT_NS;
+
+    s->unwell = f->n;
+    if (f->n == 0 || known)
+        return;
+    s->unwell_at_ns = now_ns;
+    if (f->details)
+        log_warn("Healthcheck failed: %zu errors", f->n);
+    else
+        log_warn("Healthcheck failed: %s", mf_buf_cstr(&f->first));
+}
+
 static bool write_step(struct doc *d, void *state)
 {
     struct findings *f = state;
-    bool http = f->key == NULL; /* a load balancer asks: its answer is of interest in the log */
+    bool http = f->key == NULL;
 
     jsonw_end(&f->w);
     if (mf_buf_failed(&f->first) || mf_buf_failed(&f->errors)) {
@@ -105,10 +128,8 @@ static bool write_step(struct doc *d, void *state)
     jsonw_str(&d->w, "status", status_text(f));
     if (!http) /* over HTTP the answer has a status of its own */
         jsonw_i64(&d->w, "status_code", f->status);
-    if (f->n > 0 && http && f->details)
-        log_warn("Healthcheck failed: %zu errors", f->n);
-    else if (f->n > 0 && http)
-        log_warn("Healthcheck failed: %s", mf_buf_cstr(&f->first));
+    if (http)
+        log_findings(f);
     if (f->n > 0 && f->details)
         jsonw_raw(&d->w, "errors", mf_buf_slice(&f->errors));
     else if (f->n > 0)
@@ -126,7 +147,8 @@ void page_healthz(struct status *s, const struct healthz_query *q, struct doc *d
     struct findings *f = calloc(1, sizeof *f);
 
     if (f != NULL) {
-        *f = (struct findings){.key = key, .to = status, .status = 200, .details = q->details};
+        *f = (struct findings){
+            .s = s, .key = key, .to = status, .status = 200, .details = q->details};
         jsonw_begin(&f->w, &f->errors, JSONW_COMPACT);
         jsonw_array(&f->w, NULL);
         find_problems(s, q, d, collect_problem, f);

@@ -53,7 +53,11 @@ void page_healthz(struct status *s, const struct healthz_query *q, struct doc *d
 void page_expvars(const struct status *s, struct jsonw *w);
 void page_metrics(struct status *s, struct doc *d);
 void page_stacksz(struct mf_buf *out);
-void page_root(struct status *s, const char *base_path, struct mf_buf *out);
+/* The status page.  bare_base: the base path if it was asked for without a slash behind it, or
+ * NULL. */
+void page_root(const char *bare_base, struct mf_buf *out);
+/* Adds "/" and the files of the status page.  MF_NOMEM. */
+MF_MUSTCHECK int page_root_register(struct monitor *m);
 
 /* Names of accounts, for pages in slices; zeroed at first.  Both MF_NOMEM. */
 struct page_accounts {

@@ -31,6 +31,8 @@ struct status {
     struct sys *sys;                 /* NULL: there is no system account */
     double cpu_percent, cpu_seconds; /* the last sample; pages_process.c */
     int64_t cpu_at_ns;
+    size_t unwell; /* problems of the last failed health check in the log; 0: well since */
+    int64_t unwell_at_ns;
 };
 
 /* --- pages.c ---------------------------------------------------------------------------------- */

@@ -146,7 +146,7 @@ static void send_to(const char *account, const char *subject, const char *reply,
     (void)account_publish(a, &(struct router_msg){.route = m.subject, .msg = &m});
 }
 
-static struct inbox *send(const char *account, const char *subject, const char *body)
+static struct inbox *send_as(const char *account, const char *subject, const char *body)
 {
     char reply[32];
     struct inbox *b;
@@ -180,7 +180,7 @@ static unsigned wait_for(const struct inbox *b)
 
 static const char *ask(const char *account, const char *subject, const char *body)
 {
-    struct inbox *b = send(account, subject, body);
+    struct inbox *b = send_as(account, subject, body);
 
     wait_for(b);
     return mf_buf_cstr(&b->text);

@@ -5,7 +5,7 @@
 
 #include "api/api_impl.h"
 #include "backup/backup_impl.h"
-#include "backup/archive_impl.h"
+#include "codec/archive.h"
 #include "codec/s2.h"
 #include "support/no_memory.h"
 

@@ -1,6 +1,7 @@
 /* test_api_queue.c: requests that wait: for nobody nothing is read, there are limits, and nothing
  * breaks when streams or the account go away half way. */
 #include "jetstream/direct_impl.h"
+#include "loop/loop_impl.h"
 #include "support/api_tenants.h"
 
 #define ONE_LEFT                                                                                   \
@@ -78,10 +79,10 @@ static void test_a_long_audit_is_written_in_slices(void)
     fill("A", "S", 6000, 10, 1);
     audits = listen_on("A", "$JS.EVENT.ADVISORY.API");
     work_set_steps(loop, 3);
-    b = send("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
+    b = send_as("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
     wait_for(b);
     TEST_ASSERT_EQUAL_UINT(0, audits->count);
-    wait_for(send("B", "$JS.API.INFO", ""));
+    wait_for(send_as("B", "$JS.API.INFO", ""));
     TEST_ASSERT_EQUAL_UINT(0, audits->count);
     wait_for(audits);
     mf_buf_puts(&want, "\"request\":\"{\\\"subjects_filter\\\":\\\"\\u003e\\\"}\",\"response\":\"");
@@ -107,8 +108,8 @@ static void test_a_client_s_request_does_not_wait_for_others(void)
     create("A", "S", "");
     fill("A", "S", 3000, 10, 1);
     work_set_steps(loop, 2);
-    (void)send("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
-    late = send("A", "$JS.API.STREAM.MSG.GET.S", "{\"seq\":1}"); /* of nobody: behind the INFO */
+    (void)send_as("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
+    late = send_as("A", "$JS.API.STREAM.MSG.GET.S", "{\"seq\":1}"); /* of nobody: behind the INFO */
     b = listen_on("A", "_I.purge");
     (void)account_publish(accounts_get(accounts, "A"),
                           &(struct router_msg){.route = m.subject, .msg = &m, .origin = &m});
@@ -127,7 +128,7 @@ static void test_a_batch_ends_when_its_listener_goes(void)
     create("A", "S", "");
     fill("A", "S", 2000, 10, 1);
     work_set_steps(loop, 2);
-    b = send("A", "$JS.API.DIRECT.GET.S", "{\"batch\":2000,\"seq\":1}");
+    b = send_as("A", "$JS.API.DIRECT.GET.S", "{\"batch\":2000,\"seq\":1}");
     loop_turn(loop);
     TEST_ASSERT_EQUAL_size_t(1, direct_of("A")->nbatches);
     router_unsubscribe(account_router(b->account), &b->sub);
@@ -147,8 +148,8 @@ static void test_requests_above_the_limit_are_dropped_and_others_are_served(void
     fill("A", "S", 1000, 10, 1);
     work_set_steps(loop, 1);
     for (unsigned i = 0; i < MF_COUNT(b); i++)
-        b[i] = send("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
-    other = send("B", "$JS.API.INFO", "");
+        b[i] = send_as("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
+    other = send_as("B", "$JS.API.INFO", "");
     wait_for(other);
     work_set_steps(loop, 0);
     settle();
@@ -165,8 +166,8 @@ static void test_many_batches_are_all_answered(void)
     fill("A", "S", 600, 10, 1);
     work_set_steps(loop, 5);
     for (unsigned i = 0; i < MF_COUNT(b); i++)
-        b[i] = send("A", "$JS.API.DIRECT.GET.S",
-                    i % 2 == 0 ? "{\"batch\":600,\"seq\":1}" : "{\"last_by_subj\":\"S.*.7\"}");
+        b[i] = send_as("A", "$JS.API.DIRECT.GET.S",
+                       i % 2 == 0 ? "{\"batch\":600,\"seq\":1}" : "{\"last_by_subj\":\"S.*.7\"}");
     TEST_ASSERT_LESS_OR_EQUAL_size_t(16, direct_of("A")->nbatches);
     for (unsigned i = 0; i < MF_COUNT(b); i++) {
         wait_for(b[i]);
@@ -212,6 +213,32 @@ static void test_queued_direct_gets_are_answered_in_their_order(void)
         TEST_ASSERT_EQUAL_STRING_LEN(want, at, strlen(want));
         at++;
     }
+}
+
+/* The turn's time is measured after a large body, so that the next get waits for its turn; a small
+ * one is too short for a look at the clock. */
+static void test_a_direct_get_of_a_large_body_is_measured(void)
+{
+    static char body[70000];
+    bool measured[2];
+
+    start("");
+    create("A", "S", "");
+    memset(body, 'x', sizeof body - 1);
+    send_to("A", "S.large", "", body);
+    send_to("A", "S.small", "", "x");
+    settle();
+    (void)listen_on("A", "order.>");
+    for (int large = 0; large < 2; large++) {
+        loop->running = true;
+        loop->meter.lap_ns = 0;
+        send_to("A", large != 0 ? "$JS.API.DIRECT.GET.S.S.large" : "$JS.API.DIRECT.GET.S.S.small",
+                "order.1", "");
+        measured[large] = loop->meter.lap_ns != 0;
+        loop->running = false;
+    }
+    TEST_ASSERT_FALSE(measured[0]);
+    TEST_ASSERT_TRUE(measured[1]);
 }
 
 /* However many come: none is dropped. */
@@ -356,6 +383,7 @@ int main(void)
     RUN_TEST(test_requests_above_the_limit_are_dropped_and_others_are_served);
     RUN_TEST(test_many_batches_are_all_answered);
     RUN_TEST(test_queued_direct_gets_are_answered_in_their_order);
+    RUN_TEST(test_a_direct_get_of_a_large_body_is_measured);
     RUN_TEST(test_a_full_queue_of_direct_gets_serves_the_oldest);
     RUN_TEST(test_streams_that_go_away_half_way_do_no_harm);
     RUN_TEST(test_an_account_that_loses_jetstream_half_way_does_no_harm);

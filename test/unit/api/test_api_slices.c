@@ -32,9 +32,9 @@ static void test_another_account_is_served_while_a_long_request_runs(void)
     create("B", "T", "");
     fill("A", "S", 3000, 10, 1);
     work_set_steps(loop, 2);
-    a = send("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
-    behind = send("A", "$JS.API.STREAM.INFO.S", "");
-    b = send("B", "$JS.API.STREAM.NAMES", "");
+    a = send_as("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
+    behind = send_as("A", "$JS.API.STREAM.INFO.S", "");
+    b = send_as("B", "$JS.API.STREAM.NAMES", "");
     TEST_ASSERT_LESS_THAN_UINT(5, wait_for(b));
     has(mf_buf_cstr(&b->text), "\"streams\":[\"T\"]");
     TEST_ASSERT_EQUAL_UINT(0, a->count);
@@ -55,9 +55,9 @@ static void test_direct_gets_of_another_account_are_served_while_a_batch_runs(vo
     fill("A", "S", 3000, 3000, 1);
     fill("B", "T", 10, 10, 1);
     work_set_steps(loop, 2);
-    a = send("A", "$JS.API.DIRECT.GET.S", body);
-    c = send("A", "$JS.API.DIRECT.GET.S", "{\"batch\":3000,\"seq\":1}");
-    b = send("B", "$JS.API.DIRECT.GET.T", "{\"batch\":5,\"seq\":1}");
+    a = send_as("A", "$JS.API.DIRECT.GET.S", body);
+    c = send_as("A", "$JS.API.DIRECT.GET.S", "{\"batch\":3000,\"seq\":1}");
+    b = send_as("B", "$JS.API.DIRECT.GET.T", "{\"batch\":5,\"seq\":1}");
     TEST_ASSERT_LESS_THAN_UINT(10, wait_for(b));
     TEST_ASSERT_EQUAL_UINT(6, b->count);
     TEST_ASSERT_EQUAL_UINT(0, a->count);
@@ -76,7 +76,7 @@ static unsigned turns_of_page(const char *name)
     char subject[64];
 
     (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.INFO.%s", name);
-    return wait_for(send("A", subject, "{\"subjects_filter\":\">\"}"));
+    return wait_for(send_as("A", subject, "{\"subjects_filter\":\">\"}"));
 }
 
 static unsigned turns_of_multi(const char *name, unsigned n)
@@ -87,7 +87,7 @@ static unsigned turns_of_multi(const char *name, unsigned n)
     (void)snprintf(subject, sizeof subject, "$JS.API.DIRECT.GET.%s", name);
     (void)snprintf(fmt, sizeof fmt, "%s.*.y%%u", name);
     body = filters(fmt, 0, n);
-    turns = wait_for(send("A", subject, body));
+    turns = wait_for(send_as("A", subject, body));
     free(body);
     return turns;
 }
@@ -124,8 +124,8 @@ static void test_literal_filters_do_not_walk_the_subjects(void)
     fill("A", "S", 100, 100, 1);
     fill("A", "L", 8000, 8000, 1);
     work_set_steps(loop, 4);
-    small = wait_for(send("A", "$JS.API.DIRECT.GET.S", body));
-    large = wait_for(send("A", "$JS.API.DIRECT.GET.L", other));
+    small = wait_for(send_as("A", "$JS.API.DIRECT.GET.S", body));
+    large = wait_for(send_as("A", "$JS.API.DIRECT.GET.L", other));
     TEST_ASSERT_UINT_WITHIN(5, small, large);
     free(body);
     free(other);
@@ -229,7 +229,7 @@ static void test_many_wildcards_find_what_each_of_them_finds(void)
     create("A", "S", "");
     fill("A", "S", 2000, 2000, 1);
     work_set_steps(loop, 3);
-    b = send("A", "$JS.API.DIRECT.GET.S", body);
+    b = send_as("A", "$JS.API.DIRECT.GET.S", body);
     wait_for(b);
     TEST_ASSERT_EQUAL_UINT(61, b->count);
     for (unsigned i = 100; i < 160; i++) {

@@ -29,7 +29,7 @@ static void lacks(const char *text, const char *part)
 
 static unsigned turns_of(const char *account, const char *subject, const char *body)
 {
-    return wait_for(send(account, subject, body));
+    return wait_for(send_as(account, subject, body));
 }
 
 /* --- an account ------------------------------------------------------------------------------- */
@@ -46,8 +46,8 @@ static void test_the_sum_of_an_account_takes_turns_by_its_streams(void)
     unsigned large = turns_of("A", "$MAYFLY.TTL.STATS", "");
     TEST_ASSERT_GREATER_THAN_UINT(5 * small, large);
     TEST_ASSERT_LESS_THAN_UINT(11 * small, large);
-    a = send("A", "$MAYFLY.TTL.STATS", "");
-    b = send("B", "$JS.API.STREAM.NAMES", "");
+    a = send_as("A", "$MAYFLY.TTL.STATS", "");
+    b = send_as("B", "$JS.API.STREAM.NAMES", "");
     TEST_ASSERT_LESS_THAN_UINT(300, wait_for(b)); /* its own slices; the other's are 1,600 */
     TEST_ASSERT_EQUAL_UINT(0, a->count);
     wait_for(a);
@@ -65,7 +65,7 @@ static void test_streams_deleted_during_the_sum_are_left_out(void)
     create_many("A", "S", 50);
     for (unsigned early = 0; early < 40; early++) {
         work_set_steps(loop, 1);
-        struct inbox *a = send("A", "$MAYFLY.TTL.STATS", "");
+        struct inbox *a = send_as("A", "$MAYFLY.TTL.STATS", "");
         for (unsigned i = 0; i < early; i++)
             loop_turn(loop);
         (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.DELETE.S%u", early);
@@ -96,16 +96,16 @@ static void test_a_sum_that_nobody_waits_for_takes_no_turns(void)
     TEST_ASSERT_UINT_WITHIN(4, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
     unsigned sum = turns_of("A", "$MAYFLY.TTL.STATS", "");
     TEST_ASSERT_GREATER_THAN_UINT(50, sum);
-    struct inbox *a = send("A", "$MAYFLY.TTL.STATS", "");
+    struct inbox *a = send_as("A", "$MAYFLY.TTL.STATS", "");
     loop_turn(loop);
     router_unsubscribe(account_router(a->account), &a->sub);
     TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
-    struct inbox *b = send("A", "$MAYFLY.TTL.STATS.S0", "{\"depth\":3}");
+    struct inbox *b = send_as("A", "$MAYFLY.TTL.STATS.S0", "{\"depth\":3}");
     loop_turn(loop);
     TEST_ASSERT_EQUAL_UINT(0, b->count);
     router_unsubscribe(account_router(b->account), &b->sub);
     TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
-    struct inbox *x = send("A", "$MAYFLY.TTL.POLICY.S0", "{\"what_if\":{}}");
+    struct inbox *x = send_as("A", "$MAYFLY.TTL.POLICY.S0", "{\"what_if\":{}}");
     loop_turn(loop);
     TEST_ASSERT_EQUAL_UINT(0, x->count);
     router_unsubscribe(account_router(x->account), &x->sub);
@@ -218,7 +218,7 @@ static void test_a_page_takes_back_nothing_that_came_meanwhile(void)
     for (unsigned i = 0; i < 4; i += 2) {
         work_set_steps(loop, 2);
         (void)snprintf(subject, sizeof subject, "$MAYFLY.TTL.%s", pages[i]);
-        struct inbox *page = send("A", subject, pages[i + 1]);
+        struct inbox *page = send_as("A", subject, pages[i + 1]);
         for (int turns = 0; turns < 5; turns++)
             loop_turn(loop);
         TEST_ASSERT_EQUAL_UINT(0, page->count);

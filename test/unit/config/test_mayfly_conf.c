@@ -71,7 +71,8 @@ static void test_every_line_is_the_default(void)
     struct mf_buf text = MF_BUF_INIT;
     read_shipped();
     uncomment(&text);
-    struct options *all = parse(mf_buf_cstr(&text)), *none = parse("jetstream: true");
+    struct options *all = parse(mf_buf_cstr(&text)),
+                   *none = parse("jetstream: true, http: \"127.0.0.1:0\"");
     const char *why = options_reload_refusal(none, all);
     TEST_ASSERT_NULL_MESSAGE(why, why == NULL ? "" : why);
     TEST_ASSERT_EQUAL(0, all->warnings.n);
@@ -99,13 +100,23 @@ static void test_every_line_is_the_default(void)
     mf_buf_fini(&text);
 }
 
-static void test_as_shipped_it_sets_nothing(void)
+/* Who starts with this file keeps streams, and is not open to the network by accident. */
+static void test_as_shipped_it_keeps_streams_on_this_machine(void)
 {
     read_shipped();
-    struct options *o = parse(mf_buf_cstr(&shipped)), *none = parse("debug: false");
-    TEST_ASSERT_NULL(options_reload_refusal(none, o));
+    struct options *o = parse(mf_buf_cstr(&shipped)),
+                   *same = parse(
+                       "jetstream: true, listen: \"127.0.0.1:4222\", http: \"127.0.0.1:8222\"");
+    const char *why = options_reload_refusal(same, o);
+    TEST_ASSERT_NULL_MESSAGE(why, why == NULL ? "" : why);
+    TEST_ASSERT_EQUAL_STRING("127.0.0.1", o->host);
+    TEST_ASSERT_EQUAL_STRING("127.0.0.1", o->http_host);
+    TEST_ASSERT_EQUAL_INT(8222, o->http_port);
+    TEST_ASSERT_TRUE(o->jetstream.enabled);
+    TEST_ASSERT_NULL(o->jetstream.store_dir); /* the user's own; an installed file names one */
+    TEST_ASSERT_EQUAL(0, o->warnings.n);
     options_free(o);
-    options_free(none);
+    options_free(same);
 }
 
 int main(void)
@@ -113,7 +124,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_every_option_is_explained);
     RUN_TEST(test_every_line_is_the_default);
-    RUN_TEST(test_as_shipped_it_sets_nothing);
+    RUN_TEST(test_as_shipped_it_keeps_streams_on_this_machine);
     mf_buf_fini(&shipped);
     return UNITY_END();
 }

@@ -166,6 +166,7 @@ static void test_a_bare_number_for_a_duration_is_seconds_with_a_warning(void)
 {
     HOLDS("ping_interval: 2m", o->ping_interval_ns == 2000000 * CLOCK_S);
     TEST_ASSERT_TRUE(warned("ping_interval should be converted to a duration"));
+    TEST_ASSERT_TRUE(warned("write \"2m\""));
     HOLDS("write_deadline: 5", o->write_deadline_ns == 5 * CLOCK_S);
 }
 

@@ -76,7 +76,11 @@ static void test_unknown_keys_are_named_with_the_nearest_known_one(void)
 static void test_wrong_types_say_what_is_expected(void)
 {
     static const struct broken b[] = {
-        {"port: \"4222\"", "t.conf:1:1: \"port\" expects an integer without quotes, got a string"},
+        {"port: \"4222\"", "t.conf:1:1: \"port\" expects an integer without quotes: write 4222"},
+        {"max_payload: \"1MB\"", "\"max_payload\" expects an integer without quotes: write 1MB"},
+        {"max_payload: 1X", "expects an integer such as 100, 10k or 1MB, got a string"},
+        {"lame_duck_duration: 2m",
+         "\"lame_duck_duration\" expects a duration: write \"2m\", with quotes"},
         {"port: 1.5", "\"port\" expects an integer, got a float"},
         {"host: 5", "\"host\" expects a string (put quotes around it), got an integer"},
         {"debug: \"yes\"", "\"debug\" expects true or false, got a string"},
@@ -101,6 +105,24 @@ static void test_wrong_types_say_what_is_expected(void)
         {"log_format: xml", "\"log_format\" expects text or json"},
         {"feature_flags { x: 1 }", "\"x\" expects true or false"},
         {"operator: 5", "error parsing operators"},
+    };
+    expect_all(b, MF_COUNT(b));
+}
+
+/* Checks of the whole name the place of the part that is to blame. */
+static void test_combinations_name_their_place(void)
+{
+    static const struct broken b[] = {
+        {"debug: true\nno_auth_user: x", "t.conf:2:1: no_auth_user: \"x\" present"},
+        {"\nwebsocket { port: -1 }", "t.conf:2:1: websocket requires TLS"},
+        {"ws { port: -1\nno_tls: true\nNo_Auth_User: bob }", "t.conf:3:1: no_auth_user: \"bob\""},
+        {"\nhttps_port: 8222", "t.conf:2:1: TLS cert and key required for HTTPS"},
+        {"\n\nhttps: 8222", "t.conf:3:1: TLS cert and key required for HTTPS"},
+        {"debug: true, system: X", "t.conf:1:14: error resolving system account"},
+        {"jetstream {\ndomain: \"a.b\" }", "t.conf:2:1: invalid domain name"},
+        {"jetstream { key: abc }", "t.conf:1:1: jetstream encryption"},
+        {"\nmax_payload: 65MB", "t.conf:2:1: max_payload (68157440)"},
+        {"\nlame_duck_grace_period: \"3m\"", "t.conf:2:1: lame duck grace period"},
     };
     expect_all(b, MF_COUNT(b));
 }
@@ -376,6 +398,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_unknown_keys_are_named_with_the_nearest_known_one);
     RUN_TEST(test_wrong_types_say_what_is_expected);
+    RUN_TEST(test_combinations_name_their_place);
     RUN_TEST(test_values_out_of_range_are_refused);
     RUN_TEST(test_users_that_do_not_fit_together_are_refused);
     RUN_TEST(test_accounts_that_do_not_fit_together_are_refused);

@@ -315,7 +315,7 @@ static void test_an_entry_that_can_never_match_is_named_in_the_log(void)
 static void test_a_reload_finds_what_changed_in_the_block(void)
 {
     static const char *const other[] = {
-        "",
+        "debug: false",
         "ttl {}",
         "ttl { " WHOLE ", max: \"90d\" }",
         "ttl { " WHOLE ", never: deny }",

@@ -40,9 +40,13 @@ static void test_listen_tells_where_it_is_bound(void)
 static void test_listen_on_a_taken_port_or_bad_host_fails_with_a_story(void)
 {
     struct net_listener *l = NULL;
+    char address[NET_ADDRESS];
     struct mf_error e;
 
-    TEST_ASSERT_EQUAL(MF_IO, net_listen(&l, f.loop, "127.0.0.1", f.port, NULL, NULL, &e));
+    TEST_ASSERT_EQUAL(MF_EXISTS, net_listen(&l, f.loop, "127.0.0.1", f.port, NULL, NULL, &e));
+    TEST_ASSERT_EQUAL(MF_EXISTS, net_listen_probe("127.0.0.1", f.port, address, &e));
+    TEST_ASSERT_EQUAL(0, net_listen_probe("localhost", 0, address, &e));
+    TEST_ASSERT_EQUAL_STRING("127.0.0.1", address);
     TEST_ASSERT_NOT_NULL(strstr(e.text, "listen tcp 127.0.0.1:"));
     TEST_ASSERT_NOT_NULL(strstr(e.text, ": bind: address already in use"));
     TEST_ASSERT_EQUAL(MF_INVAL, net_listen(&l, f.loop, "256.1.1.1", 0, NULL, NULL, &e));

@@ -106,7 +106,7 @@ static void test_others_are_served_between_the_slices(void)
     work_set_steps(loop, 3);
     begin(ALL, NULL);
     doc_start(&doc, &owner, done);
-    b = send("B", "$JS.API.STREAM.NAMES", "");
+    b = send_as("B", "$JS.API.STREAM.NAMES", "");
     TEST_ASSERT_LESS_THAN_UINT(5, wait_for(b));
     TEST_ASSERT_EQUAL_UINT(0, finished);
     doc_fini(&doc); /* its reader has gone */
@@ -181,7 +181,7 @@ static void test_streams_go_while_they_are_shown(void)
     work_set_steps(loop, 0);
     for (unsigned i = 19; i < 40; i++) {
         (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.DELETE.A%05u", i);
-        (void)send("A", subject, "");
+        (void)send_as("A", subject, "");
         if (i == 20)
             work_set_steps(loop, 1);
     }
@@ -271,7 +271,7 @@ static void test_health_goes_on_when_streams_go(void)
     work_set_steps(loop, 0);
     for (unsigned i = 0; i < 60; i += 2) {
         (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.DELETE.A%05u", i);
-        (void)send("A", subject, "");
+        (void)send_as("A", subject, "");
     }
     for (int i = 0; finished == 0 && i < 100000; i++)
         loop_turn(loop);

@@ -209,6 +209,24 @@ static void test_health_of_jetstream_that_is_not_served_is_bad(void)
     TEST_ASSERT_EQUAL_STRING("unavailable", text_at("status"));
 }
 
+/* A load balancer and an open status page ask each few seconds: a line each would flood the log. */
+static void test_health_that_stays_bad_is_logged_once_a_minute(void)
+{
+    int64_t first;
+
+    serve("jetstream: enabled");
+    health((struct healthz_query){0});
+    TEST_ASSERT_EQUAL_size_t(1, s.unwell);
+    first = s.unwell_at_ns -= CLOCK_S;
+    health((struct healthz_query){.details = true});
+    TEST_ASSERT_EQUAL_INT64(first, s.unwell_at_ns); /* not again */
+    s.unwell_at_ns -= 60 * CLOCK_S;
+    health((struct healthz_query){0});
+    TEST_ASSERT_TRUE(s.unwell_at_ns > first);
+    health((struct healthz_query){.js_server_only = true});
+    TEST_ASSERT_EQUAL_size_t(0, s.unwell); /* well: the next problem is news */
+}
+
 /* --- JetStream, in whose place these functions are linked --------------------------------------
  */
 
@@ -504,17 +522,25 @@ static void test_names_of_accounts_are_listed_in_slices(void)
 
 /* --- texts for others' parsers ---------------------------------------------------------------- */
 
-static void test_names_are_escaped_in_metrics_and_html(void)
+static void test_names_are_escaped_in_metrics(void)
 {
     serve("server_name: \"a\\\"<b>&\\\\\"");
     page_metrics(&s, fresh_doc());
     finish();
     TEST_ASSERT_NOT_NULL_MESSAGE(strstr(mf_buf_cstr(&out), "server_name=\"a\\\"<b>&\\\\\"} 1\n"),
                                  mf_buf_cstr(&out));
+}
+
+/* Below a base path without a slash, links start from its last part. */
+static void test_front_page_without_a_slash_says_where_its_links_begin(void)
+{
+    page_root(NULL, &out);
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "<!doctype html>"));
+    TEST_ASSERT_NULL(strstr(mf_buf_cstr(&out), "<base"));
     mf_buf_clear(&out);
-    page_root(&s, "/x\"y", &out);
-    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "<h1>a&quot;&lt;b&gt;&amp;\\</h1>"));
-    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "href=\"/x&quot;y/varz\""));
+    page_root("/a/x\"y", &out);
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "<head><base href=\"./x&quot;y/\">"));
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "</html>"));
 }
 
 static void test_usage_is_of_this_process(void)
@@ -538,6 +564,7 @@ int main(void)
     RUN_TEST(test_health_asked_wrongly_is_400);
     RUN_TEST(test_health_of_a_leaving_server_is_bad);
     RUN_TEST(test_health_of_jetstream_that_is_not_served_is_bad);
+    RUN_TEST(test_health_that_stays_bad_is_logged_once_a_minute);
     RUN_TEST(test_health_shows_what_jetstream_reports);
     RUN_TEST(test_pages_show_what_jetstream_writes);
     RUN_TEST(test_connz_sorts_filters_and_pages);
@@ -546,7 +573,8 @@ int main(void)
     RUN_TEST(test_accstatz_shows_accounts_in_use_or_all);
     RUN_TEST(test_accountz_shows_exports_and_refuses_strangers);
     RUN_TEST(test_names_of_accounts_are_listed_in_slices);
-    RUN_TEST(test_names_are_escaped_in_metrics_and_html);
+    RUN_TEST(test_names_are_escaped_in_metrics);
+    RUN_TEST(test_front_page_without_a_slash_says_where_its_links_begin);
     RUN_TEST(test_usage_is_of_this_process);
     return UNITY_END();
 }
