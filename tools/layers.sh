@@ -36,7 +36,7 @@ BEGIN {
     n = split("assert complex ctype errno fenv float inttypes limits locale math setjmp signal " \
               "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string " \
               "strings time unistd fcntl poll pthread dirent getopt grp pwd netdb sched semaphore " \
-              "spawn syslog termios glob fnmatch libgen wchar malloc execinfo cpuid " \
+              "spawn syslog termios langinfo glob fnmatch libgen wchar malloc execinfo cpuid " \
               "immintrin nmmintrin x86intrin arm_acle", w, " ")
     for (i = 1; i <= n; i++) libc[w[i] ".h"] = 1
 }

@@ -1,21 +1,35 @@
 # cli: the operator's tool `mayfly`.
 noinst_LIBRARIES += %D%/libcli.a
 %C%_libcli_a_SOURCES = \
+	%D%/cli.c %D%/cli.h %D%/cli_impl.h %D%/cli_flags.c %D%/cli_help.c %D%/cli_completion.c %D%/cli_man.c \
+	%D%/connect.c %D%/connect.h %D%/context.c %D%/context.h %D%/request.c %D%/request.h \
+	%D%/request_stream.c %D%/term.c %D%/term.h %D%/term_live.c %D%/table.c %D%/table.h \
+	%D%/human.c %D%/human.h %D%/plain_file.c %D%/plain_file.h \
 	%D%/http_get.c %D%/http_get.h %D%/server_check.c %D%/server_check.h \
-	%D%/check.c %D%/check.h %D%/check_impl.h %D%/check_record.c %D%/check_segments.c \
-	%D%/check_model.c %D%/check_model.h %D%/check_log.c %D%/check_rules.c %D%/check_live.c \
-	%D%/check_checkpoint.c %D%/check_compare.c %D%/check_doubt.c %D%/check_store.c %D%/check_dir.c \
-	%D%/check_dir.h %D%/check_find.c %D%/check_find.h \
-	%D%/repair.c %D%/repair.h %D%/repair_log.c %D%/repair_log.h %D%/repair_dir.c \
-	%D%/repair_dir.h %D%/repair_main.c %D%/repair_report.c \
-	%D%/check_report.c %D%/check_report.h %D%/check_json.c
-%C%_libcli_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+	%D%/check/check.c %D%/check/check.h %D%/check/check_impl.h %D%/check/check_record.c %D%/check/check_segments.c \
+	%D%/check/check_model.c %D%/check/check_model.h %D%/check/check_log.c %D%/check/check_rules.c %D%/check/check_live.c \
+	%D%/check/check_checkpoint.c %D%/check/check_compare.c %D%/check/check_doubt.c %D%/check/check_store.c %D%/check/check_dir.c \
+	%D%/check/check_dir.h %D%/check/check_find.c %D%/check/check_find.h \
+	%D%/check/repair.c %D%/check/repair.h %D%/check/repair_log.c %D%/check/repair_log.h %D%/check/repair_dir.c \
+	%D%/check/repair_dir.h %D%/check/repair_main.c %D%/check/repair_report.c \
+	%D%/check/check_commands.c %D%/check/check_commands.h %D%/check/check_report.c %D%/check/check_report.h %D%/check/check_json.c
+%C%_libcli_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NATS_CFLAGS) $(OPENSSL_CFLAGS) $(CRYPT_CFLAGS)
+# Each part adds its files to the same archive.
+include %D%/ttl/local.mk
+include %D%/data/local.mk
+include %D%/ops/local.mk
+include %D%/import/local.mk
 
-CLI_LIBS = %D%/libcli.a $(CODEC_LIBS) $(JANSSON_LIBS)
+CLI_LIBS = %D%/libcli.a $(SUBJECT_LIBS) $(JANSSON_LIBS) $(NATS_LIBS) $(OPENSSL_LIBS) $(CRYPT_LIBS) $(SODIUM_LIBS)
 
 bin_PROGRAMS += mayfly
 mayfly_SOURCES = %D%/mayfly.c
 mayfly_LDADD = $(CLI_LIBS)
+
+UNIT_TESTS += test/unit/cli/cli
+test_unit_cli_cli_SOURCES = test/unit/cli/test_cli.c
+test_unit_cli_cli_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_cli_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS) $(NATS_CFLAGS)
 
 UNIT_TESTS += test/unit/cli/http_get test/unit/cli/server_check \
 	test/unit/cli/check test/unit/cli/check_damage test/unit/cli/check_checkpoint test/unit/cli/check_main \

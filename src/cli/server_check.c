@@ -3,13 +3,13 @@
 
 #include "codec/jsonw.h"
 
-#include "cli/http_get.h"
+#include "cli/connect.h"
+#include "cli/human.h"
+#include "cli/ops/pages.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-
-#define DEFAULT_URL "http://127.0.0.1:8222"
 
 static json_t *parse_object(struct mf_slice text)
 {
@@ -59,44 +59,36 @@ static int64_t number_of(const json_t *o, const char *key)
 static void put_row(struct mf_buf *out, const char *name, const char *fmt, ...) MF_PRINTF(3, 4);
 static void put_row(struct mf_buf *out, const char *name, const char *fmt, ...)
 {
+    struct mf_buf text = MF_BUF_INIT;
     va_list ap;
 
     mf_buf_printf(out, "%-15s ", name);
     va_start(ap, fmt);
-    mf_buf_vprintf(out, fmt, ap);
+    mf_buf_vprintf(&text, fmt, ap);
     va_end(ap);
+    term_safe(out, mf_buf_slice(&text));
     mf_buf_byte(out, '\n');
-}
-
-/* 1536 as "1.5 KB". */
-static const char *bytes_text(char dst[32], int64_t n)
-{
-    static const char *const unit[] = {"B", "KB", "MB", "GB", "TB"};
-    double value = (double)n;
-    size_t i = 0;
-
-    for (; value >= 1024 && i + 1 < MF_COUNT(unit); i++)
-        value /= 1024;
-    (void)snprintf(dst, 32, i == 0 ? "%.0f %s" : "%.1f %s", value, unit[i]);
-    return dst;
+    mf_buf_fini(&text);
 }
 
 static void put_flow(struct mf_buf *out, const char *name, const json_t *v, const char *msgs,
                      const char *bytes)
 {
-    char text[32];
+    char text[HUMAN_TEXT];
 
     put_row(out, name, "%" PRId64 " messages, %s", number_of(v, msgs),
-            bytes_text(text, number_of(v, bytes)));
+            human_bytes(text, (uint64_t)number_of(v, bytes)));
 }
 
 void server_report_table(struct mf_buf *out, const struct server_report *r, const char *url)
 {
     json_t *h = parse_object(r->health), *v = parse_object(r->varz);
-    char text[32];
+    char text[HUMAN_TEXT];
 
     put_row(out, "server", "%s", text_of(v, "server_name"));
     put_row(out, "id", "%s", text_of(v, "server_id"));
+    if (json_object_get(v, "mayfly") != NULL)
+        put_row(out, "mayfly", "%s", text_of(v, "mayfly"));
     put_row(out, "version", "%s", text_of(v, "version"));
     put_row(out, "pages", "%s", url);
     if (r->healthy)
@@ -111,7 +103,7 @@ void server_report_table(struct mf_buf *out, const struct server_report *r, cons
     put_flow(out, "in", v, "in_msgs", "in_bytes");
     put_flow(out, "out", v, "out_msgs", "out_bytes");
     put_row(out, "slow consumers", "%" PRId64, number_of(v, "slow_consumers"));
-    put_row(out, "memory", "%s", bytes_text(text, number_of(v, "mem")));
+    put_row(out, "memory", "%s", human_bytes(text, (uint64_t)number_of(v, "mem")));
     put_row(out, "cpu", "%.1f %% of %" PRId64 " cores",
             json_number_value(json_object_get(v, "cpu")), number_of(v, "cores"));
     json_decref(h);
@@ -134,53 +126,42 @@ void server_report_json(struct mf_buf *out, const struct server_report *r, const
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int ask_server(const char *url, bool json, struct mf_buf *out, struct mf_error *e)
+static int ask_server(const struct http_url *where, const char *url, bool json, struct mf_buf *out,
+                      struct mf_error *e)
 {
     struct mf_buf raw_health = MF_BUF_INIT, raw_varz = MF_BUF_INIT;
     struct mf_slice health, varz;
     struct server_report report;
-    struct http_url where;
     int status, varz_status, rc;
 
-    rc = http_url_parse(&where, url, e);
+    rc = http_get(where, "/healthz", &raw_health, &status, &health, e);
     if (rc == 0)
-        rc = http_get(&where, "/healthz", &raw_health, &status, &health, e);
-    if (rc == 0)
-        rc = http_get(&where, "/varz", &raw_varz, &varz_status, &varz, e);
+        rc = http_get(where, "/varz", &raw_varz, &varz_status, &varz, e);
     if (rc == 0)
         rc = server_report_make(&report, status, health, varz, e);
     if (rc == 0) {
         (json ? server_report_json : server_report_table)(out, &report, url);
-        rc = report.healthy ? 0 : 1;
+        rc = report.healthy ? CLI_OK : CLI_FOUND;
     }
     mf_buf_fini(&raw_health);
     mf_buf_fini(&raw_varz);
     return rc;
 }
 
-int server_check_main(int argc, char **argv)
+int server_check_run(struct cli *c)
 {
     struct mf_buf out = MF_BUF_INIT;
-    const char *url = NULL;
+    struct pages p;
     struct mf_error e;
-    bool json = false;
-    int rc;
+    int rc = pages_open(c, &p, cli_arg(c, 0));
 
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (argv[i][0] != '-' && url == NULL)
-            url = argv[i];
-        else {
-            (void)fprintf(stderr, "mayfly: server check: unexpected %s\n", argv[i]);
-            return 2;
-        }
-    }
-    rc = ask_server(url != NULL ? url : DEFAULT_URL, json, &out, &e);
+    if (rc != 0)
+        return rc;
+    rc = ask_server(&p.url, p.text, c->json, &out, &e);
     if (rc < 0)
-        (void)fprintf(stderr, "mayfly: %s\n", e.text);
+        rc = pages_fail(c, &p, &e);
     else
         (void)fputs(mf_buf_cstr(&out), stdout);
     mf_buf_fini(&out);
-    return rc < 0 ? 2 : rc;
+    return rc;
 }

@@ -19,7 +19,8 @@ void server_report_table(struct mf_buf *out, const struct server_report *r, cons
 /* {"url":..., "healthy":..., "healthz":{...}, "varz":{...}} for scripts. */
 void server_report_json(struct mf_buf *out, const struct server_report *r, const char *url);
 
-/* mayfly server check [URL] [--json].  Exit code: 0 well, 1 not well, 2 could not be asked. */
-int server_check_main(int argc, char **argv);
+/* mayfly server check [URL].  Exit code: 0 well, 1 not well, 2 could not be asked. */
+struct cli;
+int server_check_run(struct cli *c);
 
 #endif

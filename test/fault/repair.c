@@ -15,7 +15,7 @@
 #include "support/pick.h"
 #include "support/store_compare.h"
 
-#include "cli/repair.h"
+#include "cli/check/repair.h"
 #include "store/log/record.h"
 
 #define SECTOR 512

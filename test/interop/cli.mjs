@@ -33,7 +33,29 @@ scenario("server check: nobody there", async (t) => {
   await s.stop();
   const r = await mayfly("server", "check", s.http);
   assert.equal(r.code, 2);
-  assert.match(r.stderr, /refused/);
+  assert.match(r.stderr, /refused \(start the server with -m PORT, or name its address\)/);
+});
+
+// The page of another server would be shown as the answer.
+scenario("server check, server report and top ask the monitoring port: -s alone is refused", async (t) => {
+  const s = await t.server({ monitor: true });
+  for (const words of [["server", "check"], ["server", "report", "streams"], ["top", "--count", "1"]]) {
+    const r = await mayfly(...words, "-s", s.url);
+    assert.deepEqual([r.code, /asks the monitoring port: give its URL/.test(r.stderr)], [2, true], words.join(" ") + r.stderr);
+  }
+});
+
+scenario("server check: the port for clients, and a name that nobody has", async (t) => {
+  const s = await t.server();
+  for (const [args, why] of [
+    [[`http://127.0.0.1:${s.port}`], /this is the port for clients; the pages have a port of their own, which -m PORT/],
+    [["http://nowhere.invalid:8222"], /the name nowhere\.invalid cannot be resolved/],
+    [[s.url], /not an http:\/\/ or https:\/\/ address \(the pages/],
+  ]) {
+    const r = await mayfly("server", "check", ...args);
+    assert.equal(r.code, 2);
+    assert.match(r.stderr, why);
+  }
 });
 
 scenario("help and version, and what is neither", async () => {

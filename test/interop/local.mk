@@ -1,9 +1,7 @@
 # Stock clients against the fresh build.  nats.c is a check program; run.mjs is ./dev test's.
-if HAVE_NATS
 if HAVE_UNITY
 check_PROGRAMS += %D%/c/natsc
 TESTS += %D%/c/natsc
-endif
 endif
 %C%_c_natsc_SOURCES = \
 	%D%/c/natsc.c %D%/c/natsc_core.c %D%/c/natsc_auth.c %D%/c/natsc_life.c %D%/c/natsc_stream.c %D%/c/natsc_js.c %D%/c/natsc_mirror.c %D%/c/natsc_watch.c \
@@ -28,10 +26,10 @@ EXTRA_DIST += \
 EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %D%/ttl_rules.mjs %D%/damage.mjs %D%/tracing.mjs %D%/protocol_trace.mjs %D%/ttl_moments.mjs %D%/ttl_out.mjs %D%/lib/ttl_api.mjs %D%/ttl_api.mjs %D%/ttl_api_access.mjs %D%/ttl_api_walks.mjs %D%/ttl_api_account.mjs
 
 EXTRA_DIST += \
-	%D%/lib/doc.mjs %D%/lib/doc_child.mjs %D%/lib/doc_run.mjs %D%/lib/nats_standin.mjs %D%/lib/python/nats.py %D%/c/nats_standin.c \
+	%D%/docs.mjs %D%/lib/doc.mjs %D%/lib/doc_child.mjs %D%/lib/doc_page.mjs %D%/lib/doc_ports.mjs %D%/lib/doc_run.mjs %D%/lib/doc_text.mjs %D%/lib/doc_tool.mjs %D%/lib/nats_standin.mjs %D%/lib/python/nats.py %D%/c/doc_ports.c %D%/c/nats_standin.c \
 	%D%/ttl_drafts.mjs %D%/ttl_examples.mjs
 
-EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/schema.mjs %D%/schemas.mjs
+EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/page.mjs %D%/status_page.mjs %D%/status_page_access.mjs %D%/status_page_cost.mjs %D%/lib/schema.mjs %D%/schemas.mjs
 
 EXTRA_DIST += %D%/acks.mjs
 
@@ -42,3 +40,8 @@ EXTRA_DIST += \
 	%D%/redelivery.mjs %D%/retention.mjs %D%/watch_history.mjs
 
 EXTRA_DIST += %D%/lib/copies.mjs %D%/kv_mirror.mjs %D%/mirrors.mjs %D%/mirrors_external.mjs %D%/mirrors_life.mjs %D%/mirrors_reads.mjs %D%/mirrors_restarts.mjs %D%/mirrors_ttl.mjs %D%/sources.mjs
+
+EXTRA_DIST += %D%/advice.mjs %D%/service.mjs %D%/c/notify_listen.c
+EXTRA_DIST += %D%/lib/tool.mjs %D%/tool_connect.mjs %D%/ttl_tool.mjs %D%/ttl_tool_terminal.mjs %D%/ttl_tool_answers.mjs %D%/ttl_tool_counts.mjs %D%/ttl_tool_screen.mjs %D%/tool_demo.mjs %D%/tool_backup.mjs %D%/tool_ops.mjs %D%/tool_ops_bench.mjs %D%/tool_ops_keys.mjs %D%/tool_top.mjs %D%/tool_output.mjs %D%/tool_liars.mjs
+
+EXTRA_DIST += %D%/import.mjs %D%/tool_data.mjs %D%/tool_data_kv.mjs %D%/tool_data_objects.mjs %D%/tool_data_terminal.mjs %D%/import_lifetimes.mjs %D%/import_refusals.mjs %D%/lib/nats_files.mjs

@@ -120,6 +120,26 @@ check("info: without an origin active is -1, and the reason is told", async (c) 
   assert.deepEqual(told, { name: c.id, lag: 0, active: -1, error: { code: 404, err_code: 10059, description: "stream not found" } });
 });
 
+// Until the former origin is left, both are known for a moment.
+check("LIST while a mirror becomes a stream with sources: a valid document each time", async (c) => {
+  const m = await pair(c);
+  const { mirror, ...config } = (await m.info()).config;
+  const replies = [];
+  const sub = c.nc.subscribe(`list.${m.id}`, { callback: (e, msg) => replies.push(msg.string()) });
+  const ask = (n) => Array.from({ length: n }, () => c.nc.publish("$JS.API.STREAM.LIST", "", { reply: `list.${m.id}` }));
+  const done = m.api(`STREAM.UPDATE.${m.id}`, { ...config, sources: [{ name: c.id, filter_subject: c.subject("none") }] });
+  let asked = 0, answer;
+  done.then((a) => (answer = a));
+  for (; answer === undefined; asked += 5) {
+    ask(5);
+    await c.nc.flush();
+  }
+  assert.equal(answer.error, undefined, JSON.stringify(answer));
+  await until("all answers", () => replies.length >= asked);
+  sub.unsubscribe();
+  for (const text of replies) JSON.parse(text);
+});
+
 check("info, LIST and NAMES: a mirror is a stream without subjects", async (c) => {
   const m = await pair(c);
   const all = (await c.api("STREAM.LIST")).streams.find((s) => s.config.name === m.id);

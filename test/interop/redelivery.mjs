@@ -208,7 +208,8 @@ check("backoff: each wait is as listed, the last for all after; max_deliver ends
   const got = await inbox.messages(4);
   assert.deepEqual(got.map((m) => m.count), [1, 2, 3, 4]);
   const after = got.map((m) => m.at - from);
-  assert.ok(after[1] >= 199 && after[2] >= 698 && after[3] >= 1197, String(after));
+  // A wait counts from the beginning of the server's turn, which is milliseconds ago on a busy machine.
+  assert.ok(after[1] >= 190 && after[2] >= 680 && after[3] >= 1170, String(after));
   const a = await told.of("MAX_DELIVERIES");
   assert.deepEqual([a.type, a.stream, a.consumer, a.stream_seq, a.deliveries], ["io.nats.jetstream.advisory.v1.max_deliver", c.id, "C", 1, 4]);
   await placed(c, { unacked: 0, delivered: "4/1" });

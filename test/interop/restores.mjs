@@ -195,3 +195,24 @@ scenario("an account has 16 restores under way, not more", mayfly, async (t) => 
   await nc.request(begun[3].deliver_subject, "", { timeout: LIMIT_MS });
   assert.equal((await begin(16)).error, undefined);
 });
+
+// Its last message was removed, so the backup ends with a sequence that nothing has.
+scenario("a stream that copies from one that is being restored gets its messages, and nothing else", mayfly, async (t) => {
+  const [s, nc] = await ready(t);
+  await api(nc, "STREAM.CREATE.COPY", { name: "COPY", sources: [{ name: "S" }] });
+  const bytes = archive({ first_seq: 1, last_seq: 9 }, [message(1), message(2)]);
+  const { deliver_subject } = await api(nc, "STREAM.RESTORE.S", { config: CONFIG, state: {} });
+  await nc.request(deliver_subject, bytes, { timeout: LIMIT_MS });
+  await until("the copy of two messages", async () => (await api(nc, "STREAM.INFO.COPY")).state.messages === 2);
+  assert.equal((await nc.request(deliver_subject, "", { timeout: LIMIT_MS })).json().error, undefined);
+  assert.equal((await api(nc, "STREAM.INFO.S")).state.last_seq, 9);
+  await nc.request("s.1", "next", { timeout: LIMIT_MS });
+  const copied = async (c) => Object.keys((await api(c, "STREAM.INFO.COPY", { subjects_filter: ">" })).state.subjects);
+  await until("the copy of the third", async () => (await api(nc, "STREAM.INFO.COPY")).state.messages >= 3);
+  assert.deepEqual(await copied(nc), ["s.1"]);
+  await nc.close();
+  await s.restart();
+  const again = await t.connect(s);
+  assert.equal((await api(again, "STREAM.INFO.S")).state.last_seq, 10);
+  assert.deepEqual(await copied(again), ["s.1"]);
+});

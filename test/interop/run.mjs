@@ -58,6 +58,11 @@ process.on("unhandledRejection", (e) => {
   console.log(`not ok unhandled rejection\n${String(e?.stack ?? e).replace(/^/gm, "    ")}`);
 });
 
+process.on("uncaughtException", (e) => {
+  failed++;
+  console.log(`not ok uncaught exception\n${String(e?.stack ?? e).replace(/^/gm, "    ")}`);
+});
+
 if (!fs.existsSync(binary)) {
   console.log(`not ok no server: ${binary}\n0 passed, 1 failed`);
   process.exit(1);

@@ -203,6 +203,11 @@ scenario("a file in the place of the directory is found by -t", mayfly, async (t
   assert.match(await refused(s, ["-t"]), /storage directory is not a directory: .*js: move it away/);
 });
 
+scenario("a directory in a tree of the kernel is found by -t", mayfly, async (t) => {
+  const s = t.prepare({ config: 'jetstream { store_dir: "/proc/nope/js" }\n' });
+  for (const args of [[], ["-t"]]) assert.match(await refused(s, args), /store directory: .*\/proc/);
+});
+
 scenario("folders that are missing are made, by a start and not by -t", mayfly, async (t) => {
   const s = t.prepare({ config: 'jetstream { store_dir: "DIR/a/b/c" }\n' });
   s.writeConfig();
@@ -225,7 +230,7 @@ for (const account of ["$G", "OTHER"])
     for (const args of [[], ["-t"]]) {
       const text = await refused(s, args);
       assert.match(text, /streams\/ORDERS is a stream of nats-server/);
-      assert.match(text, /nats stream backup ORDERS.*nats stream restore/);
+      assert.match(text, /ORDERS is a stream of nats-server.*another store_dir.*mayfly import DIR/);
     }
     for (const at of ["js", `js/jetstream/${account}/streams/ORDERS`]) {
       const r = await tool("check", s.file(at));
@@ -256,7 +261,7 @@ scenario("a second server is refused, names the first, and harms nothing", mayfl
   fs.symlinkSync(s.file("js"), s.file("other"));
   for (const name of ["DIR/js", "DIR/other", "DIR/./js/"]) {
     const second = t.prepare({ config: jetstreamBlock().replace("DIR/js", name.replace("DIR", s.dir)) });
-    assert.match(await refused(second), new RegExp(`is in use by process ${s.proc.pid}\\b`));
+    assert.match(await refused(second), new RegExp(`is in use by process ${s.proc.pid}; stop it, or name another store_dir \\(-sd DIR\\)`));
     assert.equal(fs.existsSync(s.file(`${STREAMS}/.new-1`)), true);
   }
   assert.equal(await stream("A").pub("x"), 1);

@@ -2,7 +2,7 @@
 #ifndef TEST_CHECK_IMAGE_H
 #define TEST_CHECK_IMAGE_H
 
-#include "cli/check.h"
+#include "cli/check/check.h"
 #include "log_writer.h"
 
 static inline int image_list(void *arg, int (*visit)(void *visit_arg, const char *name),

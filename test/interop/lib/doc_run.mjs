@@ -15,6 +15,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { sameShape, sameText, shown } from "./doc.mjs";
+import { tool } from "./tool.mjs";
 import { LIMIT_MS, until, within } from "./wait.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -27,6 +28,7 @@ export class Section {
     t.after(() => fs.rmSync(this.dir, { recursive: true, force: true }));
     fs.symlinkSync(path.resolve(here, "../node_modules"), path.join(this.dir, "node_modules"));
     fs.symlinkSync(path.join(here, "nats_standin.mjs"), path.join(this.dir, "nats"));
+    fs.symlinkSync(tool, path.join(this.dir, "mayfly"));
     this.env = { ...process.env, NATS_URL: server.url, MONITOR_URL: server.http, PATH: `${this.dir}:${process.env.PATH}` };
     this.printed = []; // since the last text block: { text, value }
   }

@@ -80,6 +80,16 @@ class Party {
 }
 
 // One stream (or more) on the common server.
+// The document, or an error that shows the place of the mistake.
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (e) {
+    const at = Number(/position (\d+)/.exec(e.message)?.[1] ?? text.length);
+    throw new Error(`${e.message}: ...${text.slice(Math.max(0, at - 300), at)} HERE ${text.slice(at, at + 100)}`);
+  }
+}
+
 export class Check {
   constructor({ id, strict }, scene, { s, nc, jsm }) {
     this.id = id; // name of the stream
@@ -106,7 +116,7 @@ export class Check {
   async api(op, body = "", hdr) {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const m = await this.nc.request(`$JS.API.${op}`, text, { timeout: LIMIT_MS, headers: asHeaders(hdr) });
-    return JSON.parse(m.string());
+    return parsed(m.string());
   }
 
   config(over = {}) {

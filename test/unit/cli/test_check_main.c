@@ -1,7 +1,7 @@
 /* test_check_main.c: `mayfly check` as a command: directories, the lock, exit codes, JSON. */
 #include "support/check_image.h"
 
-#include "cli/check_report.h"
+#include "cli/check/check_report.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -130,6 +130,8 @@ static void test_damage_exits_1_and_is_located(void)
     assert_shows(": damaged\n");
     assert_shows("0000000000000001.log  offset ");
     assert_shows("; sequences ");
+    assert_shows("mayfly check --repair '"); /* the next command, before the figures */
+    TEST_ASSERT_TRUE(strstr(shown, "--to NEWDIR") < strstr(shown, "  log  "));
     TEST_ASSERT_EQUAL_INT(1, run(dir, "-q", NULL));
     TEST_ASSERT_EQUAL_STRING("", shown);
 }
@@ -180,7 +182,7 @@ static void test_stream_of_nats_server_is_told_and_exits_2(void)
     write_file("N", "meta.inf", "{}", 2);
     TEST_ASSERT_EQUAL_INT(2, run(dir, NULL, NULL));
     assert_shows("/N is a stream of nats-server");
-    assert_shows("nats stream backup");
+    assert_shows("mayfly import");
     TEST_ASSERT_EQUAL_INT(2, run(dir, "--json", "--segments"));
 }
 

@@ -1,7 +1,7 @@
 /* test_repair.c: `mayfly check --repair` as a command, and its rules on small logs. */
 #include "support/check_image.h"
 
-#include "cli/repair.h"
+#include "cli/check/repair.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -265,6 +265,7 @@ static void test_unreadable_sectors_cost_what_lies_in_them(void)
 /* --- the rules -------------------------------------------------------------------------------- */
 
 static struct log_writer copy;
+static struct check_live copied; /* what is alive in it */
 
 static int put(void *arg, const char *name, const uint8_t *bytes, size_t n, struct mf_error *e)
 {
@@ -289,6 +290,7 @@ static struct repair_result repaired(bool keep)
     TEST_ASSERT_EQUAL_UINT64(0, check.damage_count);
     TEST_ASSERT_EQUAL_UINT64(r.kept, check.live.messages);
     TEST_ASSERT_EQUAL_UINT64(r.blobs, check.live.blobs);
+    copied = check.live;
     check_result_fini(&check);
     lw_fini(&copy);
     return r;
@@ -410,6 +412,65 @@ static void test_expired_by_a_deadline_that_may_be_old(void)
     repair_result_fini(&r);
 }
 
+/* Only a message that is there gets a new deadline: one that damage hides kept it from the mark. */
+static void test_a_deadline_behind_the_mark_shows_what_damage_hides(void)
+{
+    around(a_deadline);
+    lw_mark(&w, 6000, 9, true);
+    lw_deadline(&w, 2, 20000, true);
+    lw_commit_clean(&w);
+    struct repair_result r = repaired(false);
+    TEST_ASSERT_EQUAL_UINT64(4, r.kept);
+    TEST_ASSERT_EQUAL_UINT64(1, copied.with_deadline);
+    TEST_ASSERT_EQUAL_UINT64(0, copied.past_deadline); /* 20000, not 5000 */
+    TEST_ASSERT_EQUAL_UINT64(0, r.expired.sequences + r.lost.sequences);
+    TEST_ASSERT_EQUAL_size_t(2, r.unknown.count); /* 1, and 3 to 6 */
+    TEST_ASSERT_EQUAL_UINT64(5, r.unknown.sequences);
+    repair_result_fini(&r);
+}
+
+/* The same by the checkpoint, which was written before the damage. */
+static void test_a_deadline_behind_the_mark_corrects_the_checkpoint(void)
+{
+    lw_segment(&w);
+    lw_blob(&w, "config", "{}", true);
+    lw_message(&w, 1, 0, "key", "a body that is long enough", true);
+    lw_message(&w, 2, 5000, "key", "a body that is long enough", true);
+    lw_commit(&w);
+    lw_checkpoint(&w, w.segment, w.offset, w.chain);
+    damaged = a_deadline();
+    lw_mark(&w, 6000, 9, true);
+    lw_deadline(&w, 2, 20000, true);
+    lw_commit_clean(&w);
+    lw_segment_file(&w, 1)->data[damaged + 17] ^= 4;
+    struct repair_result r = repaired(false);
+    TEST_ASSERT_TRUE(r.from_checkpoint);
+    TEST_ASSERT_EQUAL_UINT64(1, r.kept);
+    TEST_ASSERT_EQUAL_UINT64(1, copied.with_deadline);
+    TEST_ASSERT_EQUAL_UINT64(0, r.expired.sequences);
+    assert_range(&r.unknown, 1, 1);
+    repair_result_fini(&r);
+}
+
+/* What a mark took before all damage stays expired, whatever is written behind it. */
+static void test_a_deadline_revives_nothing_that_expired_before_the_damage(void)
+{
+    lw_segment(&w);
+    lw_blob(&w, "config", "{}", true);
+    lw_message(&w, 1, 0, "key", "a body that is long enough", true);
+    lw_message(&w, 2, 5000, "key", "a body that is long enough", true);
+    lw_mark(&w, 6000, 9, true);
+    damaged = a_removal();
+    lw_deadline(&w, 2, 20000, true);
+    lw_commit_clean(&w);
+    lw_segment_file(&w, 1)->data[damaged + 17] ^= 4;
+    struct repair_result r = repaired(false);
+    TEST_ASSERT_EQUAL_UINT64(0, r.kept);
+    assert_range(&r.unknown, 1, 1);
+    TEST_ASSERT_EQUAL_UINT64(0, r.expired.sequences);
+    repair_result_fini(&r);
+}
+
 /* The sequences that may have been given in damage are not given again.  A commit that does not
  * count any more says how far all was synced. */
 static void test_the_last_sequence_is_beyond_what_damage_may_hold(void)
@@ -471,6 +532,9 @@ int main(void)
     RUN_TEST(test_later_records_show_that_a_message_is_alive);
     RUN_TEST(test_a_message_with_damaged_data_is_the_only_one_lost);
     RUN_TEST(test_expired_by_a_deadline_that_may_be_old);
+    RUN_TEST(test_a_deadline_behind_the_mark_shows_what_damage_hides);
+    RUN_TEST(test_a_deadline_behind_the_mark_corrects_the_checkpoint);
+    RUN_TEST(test_a_deadline_revives_nothing_that_expired_before_the_damage);
     RUN_TEST(test_the_last_sequence_is_beyond_what_damage_may_hold);
     RUN_TEST(test_a_checkpoint_before_the_damage_does_not_know);
     return UNITY_END();
