@@ -25,4 +25,4 @@ bench_bench_store_LDADD = $(STORE_LIBS)
 CLEANFILES += %D%/bench_store
 EXTRA_DIST += %D%/instructions.sh %D%/instructions.mjs
 EXTRA_DIST += %D%/store.sh %D%/watchers.sh %D%/watchers.mjs %D%/stall.sh %D%/stall.mjs %D%/stall_attacks.mjs \
-	%D%/stall_api.mjs %D%/stall_state.mjs
+	%D%/stall_api.mjs %D%/stall_state.mjs %D%/stall_large.mjs

@@ -1,4 +1,4 @@
-// stall.mjs: sends each attack of stall_attacks.mjs, stall_api.mjs and stall_state.mjs to a fresh server and prints how long a
+// stall.mjs: sends each attack of stall_attacks.mjs, stall_api.mjs, stall_state.mjs and stall_large.mjs to a fresh server and prints how long a
 // foreign client's PING waited; how long the loop ran while it waited, at worst (on a busy machine the better figure); and how
 // long it ran until the answer was there (in all, not at once: PINGs are served in between).
 //   node bench/stall.mjs [--table] [--minutes=M] [NAME...]
@@ -14,6 +14,7 @@ import { Wire } from "../test/torture/lib/wire.mjs";
 import { attacks as requests } from "./stall_attacks.mjs";
 import { attacks as reads } from "./stall_api.mjs";
 import { attacks as states } from "./stall_state.mjs";
+import { attacks as larges } from "./stall_large.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const mayflyd = path.resolve(process.env.MAYFLYD ?? path.join(here, "../build/mayflyd"));
@@ -82,8 +83,8 @@ else console.log(`${"attack".padEnd(46)} | worst ms |  p99.9 ms |  loop ran |   
 const nothing = requests[0];
 const minutes = Number(args.find((x) => x.startsWith("--minutes="))?.slice(10) ?? (table ? 10 : Infinity));
 const began = performance.now(), missed = [];
-for (const a of [nothing, ...[...requests, ...reads, ...states].filter((x) => x.name !== nothing.name)]) {
-  if (!only.some((x) => a.name.startsWith(x)) && (only.length > 0 || (table && a.before === undefined && !states.includes(a)))) continue;
+for (const a of [nothing, ...[...requests, ...reads, ...states, ...larges].filter((x) => x.name !== nothing.name)]) {
+  if (!only.some((x) => a.name.startsWith(x)) && (only.length > 0 || (table && a.before === undefined && !states.includes(a) && !larges.includes(a)))) continue;
   if (performance.now() - began > minutes * 60e3) missed.push(a.name);
   else await measure(a);
 }

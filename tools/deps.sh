@@ -6,7 +6,34 @@ MF_CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/mayfly"
 
 BUILD_PACKAGES="gcc libc6-dev make autoconf automake pkg-config libuv1-dev libjansson-dev libssl-dev
     libsodium-dev libwslay-dev zlib1g-dev libcrypt-dev libxxhash-dev libnats-dev"
-TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev openssl ca-certificates"
+TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev openssl ca-certificates zsh bash-completion man-db iproute2 bsdutils"
+
+# The same for other systems: commands, and libraries by their pkg-config names.
+BUILD_COMMANDS="cc make autoconf automake pkg-config"
+BUILD_LIBRARIES="libuv>=1.44 jansson>=2.14 openssl>=3.0 libsodium>=1.0.18 zlib libcrypt libxxhash libnats"
+
+have_apt() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
+
+# What is missing of them; wslay has no pkg-config file.
+missing_libraries() {
+    local x
+    for x in $BUILD_COMMANDS; do command -v "$x" >/dev/null || printf '%s ' "$x"; done
+    for x in $BUILD_LIBRARIES; do
+        pkg-config --exists "${x/>=/ >= }" 2>/dev/null || printf '%s ' "$x"
+    done
+    echo '#include <wslay/wslay.h>' | ${CC:-cc} -E -o /dev/null - 2>/dev/null || printf 'wslay '
+}
+
+# Not a Debian system: goes on if everything is there.
+deps_other() {
+    local missing
+    missing=$(missing_libraries)
+    [ -z "$missing" ] || die "this system has no apt-get, so nothing is installed for you.  Missing: $missing
+Install these with their headers, then try again:
+    commands:                        $BUILD_COMMANDS
+    libraries (names of pkg-config): $BUILD_LIBRARIES
+    library without such a name:     wslay (wslay/wslay.h, libwslay)"
+}
 
 # Packages of a list that dpkg does not know as installed.
 missing_packages() {
@@ -36,6 +63,10 @@ apt_install() {
 
 deps_build() {
     local missing
+    have_apt || {
+        deps_other
+        return
+    }
     # shellcheck disable=SC2086
     missing=$(missing_packages $BUILD_PACKAGES)
     # shellcheck disable=SC2086
@@ -44,6 +75,7 @@ deps_build() {
 
 deps_test() {
     local missing
+    have_apt || die "the tests need Debian 12: their tools come from its packages; ./dev build and ./dev run work without"
     # shellcheck disable=SC2086
     missing=$(missing_packages $BUILD_PACKAGES $TEST_PACKAGES)
     # Any node with npm will do, whoever packaged it; the same for a browser.

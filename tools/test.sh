@@ -2,7 +2,7 @@
 # A step is a function that prints to its own log and sets P and F (passed and failed checks).
 # shellcheck shell=bash
 
-ALL_STEPS="layers format alerts build unit wire torture interop compare reference bench tsan clang tidy distcheck"
+ALL_STEPS="layers format alerts build unit install wire torture interop compare reference bench tsan clang tidy distcheck package"
 QUICK_STEPS="layers format alerts build unit wire interop"
 
 PASSED=0
@@ -10,7 +10,7 @@ FAILED=0
 BEHIND_PID=
 
 # Steps that only compute.  They run at the lowest priority while the others mostly wait.
-BEHIND="clang tidy distcheck"
+BEHIND="clang tidy distcheck package"
 BEHIND_FROM=wire
 
 # step_run NAME: what came out is in its result file: passed, failed, seconds.
@@ -146,6 +146,12 @@ step_unit() {
     done
 }
 
+# make install and make uninstall, with two sets of paths; ./dev run and what other systems are told.
+step_install() {
+    tallied tools/install_test.sh build-test
+    tallied tools/dev_test.sh build-test
+}
+
 # Raw sockets: dialogs by table, rough weather, and every name of nats-server.
 step_wire() {
     local f
@@ -170,9 +176,10 @@ step_torture() {
 # Published schemas and tables that are not part of the project, where they lie beside it.
 shared_data() { [ -d "$TOP/../shared" ] && printf '%s' "$TOP/../shared"; }
 
-# NATS_SERVER: some carry backups from one server to the other.  PROMTOOL: reads /metrics.
+# NATS_SERVER: some carry backups from one server to the other.  PROMTOOL: reads /metrics.  REDIS_SERVER: a page moves its keys.
 step_interop() {
-    export NATS_SERVER PROMTOOL
+    deps_redis
+    export NATS_SERVER PROMTOOL REDIS_SERVER
     MAYFLY_SHARED=$(shared_data) MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs
 }
 
@@ -233,19 +240,26 @@ step_clang() {
     counted make -s -C build-clang -j"$JOBS" check TESTS=
 }
 
+# unchanged STEP: the tree is the one that passed it; else tree_passed STEP remembers that.
+tree_key() {
+    find configure.ac Makefile.am src include test bench docs conf debian tools m4 -type f \
+        -not -path '*/node_modules/*' | LC_ALL=C sort | xargs sha256sum | sha256sum
+}
+unchanged() {
+    [ "$(cat "$STATE/$1" 2>/dev/null)" = "$(tree_key)" ] || return 1
+    echo "unchanged since it passed"
+    P=1
+}
+tree_passed() { tree_key >"$STATE/$1"; }
+
+configure_dist() { configure_in build-dist CFLAGS=-O0 --with-unity="$UNITY_DIR"; }
+
 # A release must build, test itself and install from its tarball: with a few of its tests, all of them
 # were run before.  An unchanged tree that passed is not asked again.
 step_distcheck() {
-    local key
     bootstrap
-    key=$(find configure.ac Makefile.am src include test bench docs conf tools m4 -type f \
-        -not -path '*/node_modules/*' | LC_ALL=C sort | xargs sha256sum | sha256sum)
-    if [ "$(cat "$STATE/distcheck" 2>/dev/null)" = "$key" ]; then
-        echo "unchanged since it passed"
-        P=1
-        return
-    fi
-    configure_in build-dist CFLAGS=-O0 --with-unity="$UNITY_DIR"
+    unchanged distcheck && return
+    configure_dist
     local some="test/unit/base/base test/unit/store/store test/unit/stream/stream test/unit/consumer/consumer test/unit/api/api"
     counted make -s -C build-dist -j"$JOBS" distcheck check_PROGRAMS="$some" TESTS="$some" \
         DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O0"
@@ -253,8 +267,27 @@ step_distcheck() {
     if [ "$F" -gt 0 ]; then
         failed_tests build-dist # the next attempt removes their logs
     else
-        printf '%s\n' "$key" >"$STATE/distcheck"
+        tree_passed distcheck
     fi
+}
+
+# The Debian package is built, without optimisation, and lives in a scratch root.  Only root can change into one.
+step_package() {
+    bootstrap
+    unchanged packaged && return
+    . tools/package.sh
+    PACKAGES="$STATE/package-test" # not the one that somebody built to install
+    (deps_package && configure_dist && package_build build-dist noopt) || {
+        F=1
+        return
+    }
+    if [ "$(id -u)" -eq 0 ]; then
+        tallied tools/package_test.sh "$PACKAGES"/mayfly_*.deb
+    else
+        counted dpkg-deb --info "$PACKAGES"/mayfly_*.deb
+        echo "not root: the package was built, not installed; as root: ./dev package --test"
+    fi
+    [ "$F" -gt 0 ] || tree_passed packaged
 }
 
 sorted() { printf '%s\n' "$@" | LC_ALL=C sort; }
@@ -280,7 +313,7 @@ run_tests() {
     # shellcheck disable=SC2086
     steps=$(for s in $ALL_STEPS; do [[ " $steps " != *" $s "* ]] || printf '%s ' "$s"; done)
     # Steps that run the server: never an old one.
-    if [[ " $steps " =~ \ (unit|wire|torture|interop|compare|reference)\  ]] && [[ " $steps " != *" build "* ]]; then
+    if [[ " $steps " =~ \ (unit|install|wire|torture|interop|compare|reference)\  ]] && [[ " $steps " != *" build "* ]]; then
         configure_test
         make_in build-test all check TESTS= || die "the build failed: $LOGS/make-build-test.log"
     fi

@@ -30,6 +30,9 @@ function wantedHere(c, names) {
 const notFound = (answer) => answer[0]?.data?.error?.err_code === 10037 || /^NATS\/1\.0 404 Message Not Found/.test(answer[0]?.hdr);
 const full = (k) => k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending;
 
+// The sequence of the first message of an answer; NaN if it has none.
+const sequenceOf = (answer) => Number(/^Nats-Sequence: (\d+)/m.exec(answer[0]?.hdr ?? "")?.[1]);
+
 export const CONSUMER_RULES = [
   {
     id: "filter-update",
@@ -151,8 +154,9 @@ export const CONSUMER_RULES = [
     row: "an interest stream, and a consumer that begins with the last of each subject",
     ends: true,
     match: (c) => {
-      const stream = c.o.subj?.split(".")[2];
+      const stream = c.o.op === "get" ? c.o.subj.split(".")[0] : c.o.subj?.split(".")[2];
       if (!forInterest(before(c), stream ?? "") || !creates(before(c)).some((x) => x.body.stream_name === stream && x.body.config.deliver_policy === "last_per_subject")) return false;
+      if (c.o.op === "get" && sequenceOf(c.theirs) < sequenceOf(c.ours)) return true; // it finds one of those that stay
       return holdsMore(c) || (api(c.o, "STREAM.PURGE.") && c.theirs[0]?.data?.purged > c.ours[0]?.data?.purged);
     },
   },
