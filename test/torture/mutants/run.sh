@@ -47,9 +47,18 @@ trials_of() { field "$1" Breaks | sed -n 's/.*Trials: *//p' | sed 's/^-$//'; }
 # Outside of a repository, whatever folder we are in: git would leave out what it does not track.
 git_apply() { GIT_CEILING_DIRECTORIES="$(dirname "$TREE")" git -C "$TREE" apply "$@"; }
 
-# Every patch has its head, and applies to the tree as it stands.
+# The file of a test of ./dev test; of interop/FILE the first whose name begins with FILE.
+file_of() {
+    case "$1" in
+    unit/*) echo "$TOP/test/$(dirname "$1")/test_$(basename "$1").c" ;;
+    fault/*) echo "$TOP/test/$1.c" ;;
+    *) find "$TOP/test/${1%/*}" -maxdepth 1 -name "${1#*/}*.mjs" | head -n 1 ;;
+    esac
+}
+
+# Every patch has its head, names tests that exist, and applies to the tree as it stands.
 check() {
-    local name wrong count=0 bad=0
+    local name test wrong count=0 bad=0
     for name in $(all_names); do
         count=$((count + 1))
         wrong=
@@ -57,6 +66,9 @@ check() {
             [ -z "$(field "$name" Class)" ] || [ -z "$(field "$name" Tests)" ]; then
             wrong="its head misses Breaks, Trials, Class or Tests"
         fi
+        for test in $(field "$name" Tests); do
+            [ -f "$(file_of "$test")" ] || wrong="there is no test $test"
+        done
         git -C "$TOP" apply --check "$(patch_of "$name")" || wrong="it does not apply any more: make it anew"
         [ -n "$wrong" ] || continue
         echo "not ok $name.patch: $wrong"
