@@ -4,6 +4,7 @@ import { archive } from "./lib/archive.mjs";
 import { Inbox, MS, add, fetch, look, settle } from "./lib/consumer.mjs";
 import { SECOND, at, onServer, ownServer, restore } from "./lib/js.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
+import { nanoseconds } from "./lib/stamp.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const mayfly = { only: "mayfly" };
@@ -45,7 +46,7 @@ scenario("a fast batch whose flow messages its own stream stores: each message u
   const all = await until("four messages", async () => (await c.state()).last_seq >= 4 && Promise.all([1, 2, 3, 4].map((n) => c.get(n))));
   assert.deepEqual(all.filter((m) => /^t\.data/.test(m.subject)).map((m) => [m.subject, m.data]), [["t.data1", "one"], ["t.data2", "two"]]);
   assert.ok(all.every((m) => /^t\.(data[12]|inbox\.ID1\.)/.test(m.subject)), all.map((m) => m.subject).join());
-  for (let i = 1; i < 4; i++) assert.ok(all[i].time > all[i - 1].time);
+  for (let i = 1; i < 4; i++) assert.ok(nanoseconds(all[i].time) > nanoseconds(all[i - 1].time));
 });
 
 scenario("an atomic batch that is refused as it is stored is not republished", mayfly, async (t) => {

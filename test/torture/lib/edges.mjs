@@ -2,18 +2,13 @@
 // its own time follows a step forward at once, and is exactly that when it is asked for the first time after it.
 //
 // At the end of the window of a message id the id may be used again, and not before; at its deadline a message is gone.
+import { nanoseconds } from "../../interop/lib/stamp.mjs";
 import { wrong } from "./trial.mjs";
 
 const WINDOW = 200_000_000n; // ns
 const TTL = 1_000_000_000n;
 const TURNS = 12;
 const EDGE = { name: "EDGE", subjects: ["edge.>"], allow_direct: true, allow_msg_ttl: true, duplicate_window: Number(WINDOW) };
-
-// Date.parse() knows milliseconds only.
-const nanoseconds = (stamp) => {
-  const [, second, part = ""] = stamp.match(/^([^.Z]*)\.?(\d*)Z$/);
-  return BigInt(Date.parse(`${second}Z`)) * 1_000_000n + BigInt(part.padEnd(9, "0"));
-};
 
 // wire: to a server that does nothing else.  How often it was asked.
 export async function edges(wire, shim, find) {
