@@ -111,7 +111,7 @@ static void cut_everywhere(void)
             done++;
         TEST_ASSERT_EQUAL_INT(0, crash_io_unsynced(w.io, at, &u));
         for (int mode = 0; mode < (u.writes + u.names == 0 ? 1 : (int)CRASH_MODES); mode++)
-            for (uint64_t seed = 0; seed < 8; seed++, looked++)
+            for (uint64_t seed = 0; seed < 32; seed++, looked++)
                 look(at, (enum crash_mode)mode, seed, done);
     }
     TEST_ASSERT_GREATER_THAN_UINT64(50, looked);
