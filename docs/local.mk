@@ -10,7 +10,7 @@ EXTRA_DIST += docs/README.md docs/architecture.md docs/checks.md docs/compatibil
 	docs/understanding/capacity.md docs/understanding/durability.md docs/understanding/hardening.md \
 	docs/understanding/performance.md \
 	docs/reports/compatibility.md docs/reports/coverage.md docs/reports/first-hour.md docs/reports/foreign-suites.md docs/reports/house.md \
-	docs/reports/performance.md docs/reports/reliability.md docs/reports/requirements.md \
+	docs/reports/mutants.md docs/reports/performance.md docs/reports/reliability.md docs/reports/requirements.md \
 	docs/reports/requirements.tsv docs/reports/stalls.md docs/reports/surface.md \
 	docs/reports/plots/expiry.svg docs/reports/plots/latency.svg docs/reports/plots/matrix.json \
 	docs/reports/plots/ratios.svg
