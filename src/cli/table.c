@@ -32,7 +32,8 @@ static void add_cell(struct table *t, enum term_style style, struct mf_slice tex
 void table_init(struct table *t, const struct term *term, const char *align,
                 const char *const *heads)
 {
-    *t = (struct table){.term = term, .align = align, .columns = strlen(align)};
+    *t = (struct table){
+        .term = term, .align = align, .columns = strlen(align), .headed = heads != NULL};
     for (size_t i = 0; heads != NULL && i < t->columns; i++)
         add_cell(t, TERM_BOLD, mf_str(heads[i]));
 }
@@ -77,10 +78,18 @@ static void measure_columns(const struct table *t, size_t *width)
     }
 }
 
-/* A column of text can be as narrow as this. */
+static bool is_text(const struct table *t, size_t column)
+{
+    return tolower((unsigned char)t->align[column]) == 'l';
+}
+
+/* A column of text can be as narrow as this and still show its head. */
 static size_t least_width(const struct table *t, size_t column, size_t width)
 {
-    return tolower((unsigned char)t->align[column]) == 'l' && width > NARROWEST ? NARROWEST : width;
+    size_t head = t->headed && column < t->n ? term_columns(mf_str(t->cells[column].text)) : 0;
+    size_t least = head > NARROWEST ? head : NARROWEST;
+
+    return is_text(t, column) && width > least ? least : width;
 }
 
 /* Leaves out columns that may be left out, the last one first, until the others have room. */
@@ -120,23 +129,31 @@ static bool drop_last(const struct table *t, size_t *width)
     return true;
 }
 
+/* Makes the widest column of text narrower by one; with `heads` only one whose head stays whole. */
+static bool narrow_widest(const struct table *t, size_t *width, bool heads)
+{
+    size_t widest = t->columns;
+
+    for (size_t i = 0; i < t->columns; i++)
+        if (is_text(t, i) && width[i] != LEFT_OUT &&
+            width[i] > (heads ? least_width(t, i, width[i]) : NARROWEST) &&
+            (widest == t->columns || width[i] > width[widest]))
+            widest = i;
+    if (widest < t->columns)
+        width[widest]--;
+    return widest < t->columns;
+}
+
 /* Leaves out columns that the table can do without, then makes the widest column of text narrower
- * until the table fits the window.  Where that is not enough, columns at the right are left out. */
+ * until the table fits the window; heads are cut last.  Where that is not enough, columns at the
+ * right are left out. */
 static void fit_window(const struct table *t, size_t *width)
 {
     drop_columns(t, width);
-    while (measure_row(t, width) > (size_t)t->term->width) {
-        size_t widest = t->columns;
-
-        for (size_t i = 0; i < t->columns; i++)
-            if (tolower((unsigned char)t->align[i]) == 'l' && width[i] != LEFT_OUT &&
-                width[i] > NARROWEST && (widest == t->columns || width[i] > width[widest]))
-                widest = i;
-        if (widest < t->columns)
-            width[widest]--;
-        else if (!drop_last(t, width))
+    while (measure_row(t, width) > (size_t)t->term->width)
+        if (!narrow_widest(t, width, true) && !narrow_widest(t, width, false) &&
+            !drop_last(t, width))
             return; /* the terminal wraps the lines */
-    }
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* table.h: rows and columns on a terminal.
  *
  * Cells are shown safely (term_safe()).  If the table is wider than the window, columns that it can
- * do without are left out, then the widest column of text gives way and its cells end with "…"; in
- * a window that is still too narrow, columns at the right are left out.  Without a terminal nothing
- * is cut. */
+ * do without are left out, then the widest column of text gives way and its cells end with "…"; a
+ * head is cut only when every other text is as narrow as it can be.  In a window that is still too
+ * narrow, columns at the right are left out.  Without a terminal nothing is cut. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -21,6 +21,7 @@ struct table {
     size_t columns;
     struct table_cell *cells; /* row by row, the heads first */
     size_t n, cap;
+    bool headed; /* the first row holds the heads */
     bool failed; /* out of memory: table_print() says so */
 };
 

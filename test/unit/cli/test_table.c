@@ -55,6 +55,43 @@ static void test_text_gives_way_before_numbers(void)
     TEST_ASSERT_NOT_NULL(strstr(draw("a.long.key.of.somebody", "1234", "1 B"), "a.long.ke~"));
 }
 
+/* The history of a key, with an age of any width: the value gives way, not a head. */
+static const char *draw_history(const char *age)
+{
+    static const char *const columns[] = {"REVISION", "OPERATION", "AGE",
+                                          "WRITTEN",  "SIZE",      "VALUE"};
+    struct table t;
+
+    out.len = 0;
+    table_init(&t, &terminal, "rlRLRl", columns);
+    table_cell(&t, "1");
+    table_cell(&t, "put");
+    table_cell(&t, "%s", age);
+    table_cell(&t, "2026-01-02 03:04:05");
+    table_cell(&t, "300 B");
+    table_cell(&t, "%0300d", 0);
+    table_write(&t, &out);
+    return mf_buf_cstr(&out);
+}
+
+static void test_a_head_stays_whole_while_another_column_can_give_way(void)
+{
+    terminal.width = 40;
+    TEST_ASSERT_EQUAL_STRING("REVISION  OPERATION     AGE  VALUE\n"
+                             "       1  put        1s ago  0000000000…\n",
+                             draw_history("1s ago"));
+    TEST_ASSERT_EQUAL_STRING("REVISION  OPERATION        AGE  VALUE\n"
+                             "       1  put        982ms ago  0000000…\n",
+                             draw_history("982ms ago"));
+    TEST_ASSERT_EQUAL_STRING("REVISION  OPERATION  VALUE\n"
+                             "       1  put        000000000000000000…\n",
+                             draw_history("12m31s ago"));
+    terminal.width = 28; /* nothing can be left out or give way any more: the head is cut */
+    TEST_ASSERT_EQUAL_STRING("REVISION  OPERATI…  VALUE\n"
+                             "       1  put       0000000…\n",
+                             draw_history("1s ago"));
+}
+
 static void test_columns_at_the_right_are_left_out_where_nothing_else_helps(void)
 {
     terminal.width = 18;
@@ -136,6 +173,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_columns_are_as_wide_as_their_widest_cell);
     RUN_TEST(test_text_gives_way_before_numbers);
+    RUN_TEST(test_a_head_stays_whole_while_another_column_can_give_way);
     RUN_TEST(test_columns_at_the_right_are_left_out_where_nothing_else_helps);
     RUN_TEST(test_without_a_terminal_nothing_is_cut);
     RUN_TEST(test_wide_letters_take_two_columns);
