@@ -46,6 +46,17 @@ natsConnection *natsc_connect(natsOptions *o)
     return nc;
 }
 
+jsCtx *natsc_jetstream(natsConnection *nc, int64_t ms)
+{
+    jsCtx *js = NULL;
+    jsOptions o;
+
+    ASSERT_OK(jsOptions_Init(&o));
+    o.Wait = ms;
+    ASSERT_OK(natsConnection_JetStream(&js, nc, &o));
+    return js;
+}
+
 void natsc_refused(natsOptions *o, natsStatus why)
 {
     natsConnection *nc = NULL;

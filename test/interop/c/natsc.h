@@ -24,6 +24,8 @@ extern struct server_proc natsc_server; /* stopped and removed by tearDown() */
 natsOptions *natsc_options(void);
 /* A connection with these options, or with natsc_options() when NULL; closed by tearDown(). */
 natsConnection *natsc_connect(natsOptions *o);
+/* JetStream whose requests wait for ms; destroyed by the caller. */
+jsCtx *natsc_jetstream(natsConnection *nc, int64_t ms);
 /* Expects the connection to be refused with this status. */
 void natsc_refused(natsOptions *o, natsStatus why);
 /* The next message's text equals `expected`. */

@@ -19,7 +19,7 @@ static void start(int messages)
     (void)snprintf(config, sizeof config, "jetstream { store_dir: \"%s/js\" }", natsc_server.dir);
     server_proc_start(&natsc_server, config, 0);
     nc = natsc_connect(NULL);
-    ASSERT_OK(natsConnection_JetStream(&js, nc, NULL));
+    js = natsc_jetstream(nc, NATSC_TIMEOUT_MS);
     ASSERT_OK(jsStreamConfig_Init(&sc));
     sc.Name = "S";
     sc.Subjects = subjects;
@@ -74,7 +74,7 @@ static void test_fetch_brings_a_batch_and_acks_hold(void)
     TEST_ASSERT_EQUAL_INT64(0, ci->NumAckPending);
     jsConsumerInfo_Destroy(ci);
     /* A batch that is larger than what is there brings that. */
-    ASSERT_OK(natsSubscription_Fetch(&list, sub, 50, 1000, NULL));
+    ASSERT_OK(natsSubscription_Fetch(&list, sub, 50, NATSC_TIMEOUT_MS, NULL));
     TEST_ASSERT_EQUAL_INT(6, list.Count);
     natsMsgList_Destroy(&list);
     natsSubscription_Destroy(sub);

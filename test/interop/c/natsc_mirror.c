@@ -40,7 +40,7 @@ static void start(void)
     server_proc_folder(&natsc_server);
     (void)snprintf(config, sizeof config, "jetstream { store_dir: \"%s/js\" }", natsc_server.dir);
     server_proc_start(&natsc_server, config, 0);
-    ASSERT_OK(natsConnection_JetStream(&js, natsc_connect(NULL), NULL));
+    js = natsc_jetstream(natsc_connect(NULL), NATSC_TIMEOUT_MS);
 }
 
 static void stop(void)

@@ -12,13 +12,11 @@ static jsErrCode why; /* of the last call that failed */
 static jsCtx *start(void)
 {
     char config[200];
-    jsCtx *js = NULL;
 
     server_proc_folder(&natsc_server);
     (void)snprintf(config, sizeof config, "jetstream { store_dir: \"%s/js\" }", natsc_server.dir);
     server_proc_start(&natsc_server, config, 0);
-    ASSERT_OK(natsConnection_JetStream(&js, natsc_connect(NULL), NULL));
-    return js;
+    return natsc_jetstream(natsc_connect(NULL), NATSC_TIMEOUT_MS);
 }
 
 static void stop(jsCtx *js)

@@ -7,6 +7,8 @@
 /* Changes in each life.  No key outgrows HISTORY, so that nothing may be missing. */
 enum { WATCHERS = 4, LIVES = 4, CHANGES = 150, KEYS = 25 };
 #define HISTORY 64
+/* A watcher's request that is lost with the server is sent again after this. */
+#define LOST_MS (NATSC_TIMEOUT_MS / 4)
 
 static char config[256];
 
@@ -21,11 +23,11 @@ static natsConnection *patient_client(void)
     return natsc_connect(o);
 }
 
-static kvStore *open_bucket(natsConnection *nc, jsCtx **js)
+static kvStore *open_bucket(natsConnection *nc, jsCtx **js, int64_t ms)
 {
     kvStore *kv = NULL;
 
-    ASSERT_OK(natsConnection_JetStream(js, nc, NULL));
+    *js = natsc_jetstream(nc, ms);
     ASSERT_OK(js_KeyValue(&kv, *js, "B"));
     return kv;
 }
@@ -33,10 +35,9 @@ static kvStore *open_bucket(natsConnection *nc, jsCtx **js)
 static void make_bucket(void)
 {
     kvStore *kv = NULL;
-    jsCtx *js = NULL;
+    jsCtx *js = natsc_jetstream(natsc_connect(NULL), NATSC_TIMEOUT_MS);
     kvConfig kc;
 
-    ASSERT_OK(natsConnection_JetStream(&js, natsc_connect(NULL), NULL));
     ASSERT_OK(kvConfig_Init(&kc));
     kc.Bucket = "B";
     kc.History = HISTORY;
@@ -104,8 +105,9 @@ static void live(int first)
     ASSERT_OK(natsOptions_Create(&o));
     ASSERT_OK(natsOptions_SetURL(o, natsc_server.url));
     ASSERT_OK(natsOptions_SetAllowReconnect(o, false));
+    ASSERT_OK(natsOptions_SetTimeout(o, NATSC_TIMEOUT_MS));
     ASSERT_OK(natsConnection_Connect(&nc, o));
-    kv = open_bucket(nc, &js);
+    kv = open_bucket(nc, &js, NATSC_TIMEOUT_MS);
     for (int i = 0; i < CHANGES; i++)
         change(kv, first + i);
     server_proc_kill(&natsc_server);
@@ -128,7 +130,7 @@ static void test_watchers_see_each_change_once_through_kills(void)
     port = natsc_server.port;
     make_bucket();
     for (int i = 0; i < WATCHERS; i++) {
-        stores[i] = open_bucket(patient_client(), &contexts[i]);
+        stores[i] = open_bucket(patient_client(), &contexts[i], LOST_MS);
         ASSERT_OK(kvStore_WatchAll(&watchers[i], stores[i], NULL));
     }
     for (int i = 0; i < LIVES; i++) {

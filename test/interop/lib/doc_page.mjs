@@ -159,7 +159,7 @@ export class Page {
     link(path.resolve(here, "../node_modules"), "node_modules");
     fs.writeFileSync(path.join(this.dir, "dev"), fs.readFileSync(path.join(root, "dev"), "utf8").replace(/^cmd_build\(\) \{/m, "cmd_build() {\n    return 0"), { mode: 0o755 });
     const { NATS_URL: _url, MAYFLYD: _d, NATS_SERVER: _n, PROMTOOL: _p, REDIS_SERVER: _r, XDG_STATE_HOME: _x, XDG_CONFIG_HOME: _c, ...env } = process.env;
-    this.env = { ...env, HOME: this.dir, PATH: `${this.dir}/.bin:${env.PATH}`, TERM: "dumb", LANG: "C.UTF-8", LC_ALL: "C.UTF-8", COLUMNS: "120" };
+    this.env = { ...env, HOME: this.dir, PATH: `${this.dir}/.bin:${env.PATH}`, TERM: "dumb", LANG: "C.UTF-8", LC_ALL: "C.UTF-8", COLUMNS: "120", NATS_TIMEOUT: `${LIMIT_MS}ms`, NODE_OPTIONS: `--import=${path.join(here, "patience.mjs")}` };
   }
 
   async movePorts() {

@@ -29,7 +29,7 @@ export class Section {
     fs.symlinkSync(path.resolve(here, "../node_modules"), path.join(this.dir, "node_modules"));
     fs.symlinkSync(path.join(here, "nats_standin.mjs"), path.join(this.dir, "nats"));
     fs.symlinkSync(tool, path.join(this.dir, "mayfly"));
-    this.env = { ...process.env, NATS_URL: server.url, MONITOR_URL: server.http, PATH: `${this.dir}:${process.env.PATH}` };
+    this.env = { ...process.env, NATS_URL: server.url, MONITOR_URL: server.http, PATH: `${this.dir}:${process.env.PATH}`, NATS_TIMEOUT: `${LIMIT_MS}ms` };
     this.printed = []; // since the last text block: { text, value }
   }
 

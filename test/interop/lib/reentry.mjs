@@ -2,6 +2,7 @@
 // destinations, deliver subjects and snapshots aim at the API and at streams.  Every choice comes from the dice.
 import { createHash } from "node:crypto";
 import { connect as dial, headers } from "@nats-io/transport-node";
+import "./patience.mjs";
 import { LIMIT_MS } from "./wait.mjs";
 
 const STREAMS = ["FS", "MS", "FP", "MP", "CS", "WS"]; // file or memory, s2 or plain; a counter; a work queue

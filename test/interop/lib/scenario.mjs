@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "@nats-io/transport-node";
 import { Server, isMayfly } from "./server.mjs";
 import { Raw } from "./raw.mjs";
+import "./patience.mjs";
 import { LIMIT_MS } from "./wait.mjs";
 
 export const scenarios = [];

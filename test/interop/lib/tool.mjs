@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import path from "node:path";
 import { binary } from "./server.mjs";
-import { until } from "./wait.mjs";
+import { LIMIT_MS, until } from "./wait.mjs";
 
 export const tool = process.env.MAYFLY ?? path.join(path.dirname(binary), "mayfly");
 const report = /(ERROR: \w+Sanitizer|runtime error:|Assertion .* failed)[^]*/;
 
-// The environment without contexts and addresses of the user.
-const env = (server, more) => ({ ...process.env, NATS_URL: server?.url ?? "", XDG_CONFIG_HOME: "/nonexistent", HOME: "/nonexistent", LC_ALL: "C.UTF-8", NO_COLOR: "", ...more });
+// The environment without contexts and addresses of the user; an answer may take as long as a machine may stall.
+const env = (server, more) => ({ ...process.env, NATS_URL: server?.url ?? "", XDG_CONFIG_HOME: "/nonexistent", HOME: "/nonexistent", LC_ALL: "C.UTF-8", NO_COLOR: "", NATS_TIMEOUT: `${LIMIT_MS}ms`, ...more });
 
 // mayfly(SERVER, ARGUMENT...) or mayfly(ARGUMENT...): { code, stdout, stderr, raw }, without a terminal.  SERVER may also be
 // { url, vars, input, cwd }: variables of the environment, standard input, folder.  raw: the bytes of standard output.
