@@ -151,7 +151,7 @@ check("markers at a mirror with max_msgs_per_subject, with allow_rollup_hdrs: th
 });
 
 check("markers' own TTL at a mirror that allows it", async (c) => {
-  await c.create({ subject_delete_marker_ttl: SECOND, max_msgs_per_subject: 1 });
+  await c.create({ subject_delete_marker_ttl: 10 * SECOND, max_msgs_per_subject: 1 }); // the mirror must read the marker in time
   const m = c.another();
   await m.create(mirrorOf(c, {}, { allow_msg_ttl: true, allow_rollup_hdrs: true }));
   await c.pub("a", "m1", ttl());

@@ -18,7 +18,7 @@ async function createMany(nc, n) {
   await Promise.all(Array.from({ length: 50 }, work));
 }
 
-// A tab whose clock stands still, and what it asked for: { path, bytes }.
+// A tab, and what it asked for: { path, bytes }.  Its clock stands still from the first pass() on.
 async function openStill(t, url, options) {
   const browser = await openBrowser(t);
   const page = await openTab(browser, "about:blank", options);
@@ -36,10 +36,18 @@ async function openStill(t, url, options) {
   return page;
 }
 
-const settle = (page) => until("all answers", async () => page.open === 0 && (await page.evaluate(() => new Promise((ok) => requestAnimationFrame(() => ok(true))))) && page.open === 0);
+// Not by a timer or a frame of the page: those stand still.
+const turn = (page) => page.evaluate(() => new Promise((ok) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => ok(true);
+  port2.postMessage(0);
+}));
+const settle = (page) => until("all answers", async () => page.open === 0 && (await turn(page)) && page.open === 0);
 
 // Lets `ms` pass on the page's clock, and returns what it asked for meanwhile.
 async function pass(page, ms) {
+  if (!page.still) await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  page.still = true;
   await settle(page);
   const before = page.answers.length;
   for (let left = ms; left > 0; left -= STEP_MS) {

@@ -7,7 +7,7 @@ import { jetstream } from "@nats-io/jetstream";
 import { other, restore, snapshot } from "./lib/backup.mjs";
 import { add, look, tryAdd } from "./lib/consumer.mjs";
 import { mirrorOf, reaches, sourceOf } from "./lib/copies.mjs";
-import { group, jetstreamBlock, onServer } from "./lib/js.mjs";
+import { group, jetstreamBlock, ns, onServer } from "./lib/js.mjs";
 import { parseMetrics } from "./lib/prometheus.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { policy } from "./lib/ttl.mjs";
@@ -362,7 +362,6 @@ const lifeOf = async (c, name, of) => {
   assert.equal(r.error, undefined, `${name}: ${JSON.stringify(r.error)}`);
   return r;
 };
-const ns = (time) => BigInt(Date.parse(time.replace(/\.\d+/, ""))) * 1_000_000n + BigInt((time.match(/\.(\d+)/)?.[1] ?? "").padEnd(9, "0"));
 const header = (m, name) => m.hdr.match(new RegExp(`^${name}: ([^\\r]*)\\r$`, "m"))?.[1];
 
 // Every copy ends when its original does, at most a second later, and never earlier.

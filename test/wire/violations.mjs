@@ -17,7 +17,7 @@ import { Lag, LIMIT_MS, patient } from "./storm/kit.mjs";
 
 const SILENT_MS = 250; // "silent": nothing said and not closed for this long
 const PAUSE_MS = 40; // "<pause>": long enough that the server reads twice
-const LATE_MS = 50; // we were served this late: a row that failed meanwhile is played again
+const LATE_MS = 50; // we or others were served this late: a row that failed meanwhile is played again
 
 // --- the table ------------------------------------------------------------------------------------
 function parseTable(text) {
@@ -265,10 +265,9 @@ async function judge(server, row, table) {
     const lag = new Lag();
     const seen = await play(server.port, row, table.macros, countPongs(expected(row, table.macros)));
     const why = compare(row, seen, table.macros);
-    if (why === null || lag.stop() <= LATE_MS || left === 0 || server.exited) {
-      lag.stop();
-      return why;
-    }
+    const busy = lag.busy(LATE_MS);
+    lag.stop();
+    if (why === null || !busy || left === 0 || server.exited) return why;
   }
 }
 

@@ -74,7 +74,7 @@ scenario("resets in the middle of everything: the server goes on, its counts sta
 });
 
 for (const signal of ["SIGTERM", "SIGINT"])
-  scenario(`${signal} in the middle of a load ends it in good order`, async (t) => {
+  scenario(`${signal} in the middle of a load ends it in good order`, (t) => steadily(async () => {
     const s = await t.server('websocket { listen: "127.0.0.1:-1", no_tls: true }');
     const l = await load(s);
     const deaf = (await connected(s.port)).deaf();
@@ -93,7 +93,7 @@ for (const signal of ["SIGTERM", "SIGINT"])
     await Promise.all([...l.subscribers, ...l.publishers, half, page, keepAlive].map((c) => c.closed()));
     await l.stop();
     deaf.close();
-  });
+  }));
 
 scenario("lame duck under load: told, then closed one by one, then the end", async (t) => {
   const s = await t.server('lame_duck_duration: "30s"\nlame_duck_grace_period: "300ms"');
@@ -257,7 +257,7 @@ scenario("a reload while workers check: what counts is the new file", async (t) 
   await s.stop();
 }, { ours: true });
 
-scenario("clients whose time ran out before their password was checked hold up nobody", async (t) => {
+scenario("clients whose time ran out before their password was checked hold up nobody", (t) => steadily(async () => {
   const conf = (timeout) => `authorization { timeout: ${timeout}, users: [ {user: a, password: ${SLOW}} ] }`;
   const s = await t.server(conf(60));
   const refused = async () => { // how long a check takes
@@ -276,7 +276,7 @@ scenario("clients whose time ran out before their password was checked hold up n
   t.note(`a check took ${alone} ms, then ${after} ms`);
   check(after < t.soon(30 * alone), `it took ${after} ms, and ${alone} ms alone`);
   await s.stop();
-}, { ours: true });
+}), { ours: true });
 
 // --- TLS goes away ------------------------------------------------------------------------------------
 scenario("a reload takes TLS away while peers are about to choose it", (t) => steadily(async () => {

@@ -30,7 +30,7 @@ async function publish(client, subject, size, count, reader) {
 const closedReasons = async (s) =>
   (await s.json("/connz?state=closed&limit=1000")).connections.map((c) => c.reason);
 
-scenario("readers that never read are closed at max_pending; the others get everything", async (t) => {
+scenario("readers that never read are closed at max_pending; the others get everything", (t) => steadily(async () => {
   const s = await t.server("max_pending: 1MB");
   const deaf = [];
   for (let i = 0; i < 5; i++) deaf.push((await subscriber(s, "news")).deaf());
@@ -56,7 +56,7 @@ scenario("readers that never read are closed at max_pending; the others get ever
   check(s.rss() - before < t.atMost(24 * 1024), `${s.rss() - before} kB for 5 slow readers`);
   check(worst < t.soon(5000), `a PING took ${worst} ms`); // less than the write deadline
   await s.stop();
-});
+}));
 
 scenario("a reader that never reads holds up a publisher of small messages for a moment only", async (t) => {
   const s = await t.server("max_pending: 8MB");
@@ -218,7 +218,7 @@ scenario("slowloris on the WebSocket port, which has credentials of its own", (t
   await s.stop();
 }, 500));
 
-scenario("slowloris on the monitoring port: others are answered, and it ends", async (t) => {
+scenario("slowloris on the monitoring port: others are answered, and it ends", (t) => steadily(async () => {
   const s = await t.server();
   const slow = Array.from({ length: 400 }, () => new Client(s.http, { connect: null }));
   await until("them to be there", () => s.openFiles() > 250);
@@ -230,4 +230,4 @@ scenario("slowloris on the monitoring port: others are answered, and it ends", a
   await all;
   await s.healthy();
   await s.stop();
-});
+}));
