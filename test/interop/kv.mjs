@@ -10,6 +10,7 @@ import { LIMIT_MS, until } from "./lib/wait.mjs";
 const check = group();
 const bucket = (c, options = {}, name = c.id) => new Kvm(c.js).create(name, { timeout: LIMIT_MS, ...options });
 const PATIENT = { reconnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 20, reconnectJitter: 1, waitOnFirstConnect: true };
+const LOST_MS = LIMIT_MS / 4; // a request that is lost with its connection is sent again after this
 
 async function all(iter) {
   const got = [];
@@ -32,7 +33,7 @@ async function watch(kv, options) {
   })();
   seen.is = async (...expected) => {
     try {
-      await until("the watcher", () => seen.length >= expected.length, 15000);
+      await until("the watcher", () => seen.length >= expected.length);
     } catch {
       // the difference says more
     }
@@ -270,7 +271,7 @@ scenario("a watcher that reconnects misses nothing and sees nothing twice", asyn
   const c = stream("B");
   const kv = await bucket(c, { history: 64 });
   const away = (await onServer(t, s, PATIENT)).stream("B");
-  const seen = await watch(await new Kvm(jetstream(away.nc, { timeout: 1000 })).open("B"), { include: KvWatchInclude.AllHistory });
+  const seen = await watch(await new Kvm(jetstream(away.nc, { timeout: LOST_MS })).open("B"), { include: KvWatchInclude.AllHistory });
   const expected = [];
   for (let i = 1; i <= 300; i++) {
     const k = `k${i % 11}`;
@@ -290,7 +291,7 @@ for (const how of ["kill", "stop"])
     const c = stream("B");
     const kv = await bucket(c, { history: 64, markerTTL: 1000 });
     const away = (await onServer(t, s, PATIENT)).stream("B");
-    const seen = await watch(await new Kvm(jetstream(away.nc, { timeout: 1000 })).open("B"), { include: KvWatchInclude.AllHistory });
+    const seen = await watch(await new Kvm(jetstream(away.nc, { timeout: LOST_MS })).open("B"), { include: KvWatchInclude.AllHistory });
     for (let i = 1; i <= 50; i++) await kv.put(`k${i % 5}`, `v${i}`);
     await c.js.publish("$KV.B.short", "x", { ttl: "1s", timeout: LIMIT_MS });
     await until("all so far", () => seen.length === 51);

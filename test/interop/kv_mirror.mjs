@@ -8,6 +8,7 @@ import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const check = group();
 const PATIENT = { reconnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 20, reconnectJitter: 1, waitOnFirstConnect: true };
+const LOST_MS = LIMIT_MS / 4; // a request that is lost with its connection is sent again after this
 const bucket = (c, options = {}, name = c.id) => new Kvm(c.js).create(name, { timeout: LIMIT_MS, ...options });
 // A mirror holds the origin's subjects: the client reads it as the origin, under the mirror's stream.
 async function mirrorOf(c, options = {}, name = c.id) {
@@ -30,7 +31,7 @@ async function watch(kv, options) {
     for await (const e of iter) seen.push(told(e));
   })();
   seen.is = async (...expected) => {
-    await until("the watcher", () => seen.length >= expected.length, 15000).catch(() => {}); // the difference says more
+    await until("the watcher", () => seen.length >= expected.length).catch(() => {}); // the difference says more
     assert.deepEqual([...seen], expected);
   };
   seen.stop = () => iter.stop();
@@ -190,7 +191,7 @@ for (const how of ["stop", "kill"])
     const kv = await new Kvm(js).create("origin", { history: 5 });
     await mirrorOf({ js }, { history: 5 }, "origin");
     await new Kvm(js).create("sum", { history: 5, sources: [{ name: "origin" }] });
-    const quick = new Kvm(jetstream(away.nc, { timeout: 1000 })); // a request that is lost with a connection
+    const quick = new Kvm(jetstream(away.nc, { timeout: LOST_MS }));
     const copies = [await quick.open("origin", { streamName: "KV_origin_M", allow_direct: true }), await quick.open("sum", { allow_direct: true })];
     const seen = [];
     for (const copy of copies) seen.push(await watch(copy));

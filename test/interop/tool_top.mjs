@@ -145,7 +145,7 @@ scenario("top in a low window: the rest is counted", only, async (t) => {
 
 scenario("top in a terminal: a server that restarts is followed", only, async (t) => {
   const { s } = await bucket(t);
-  const top = new Terminal(t, s, ["top", s.http, "--interval", "100ms", "--timeout", "2s"]);
+  const top = new Terminal(t, s, ["top", s.http, "--interval", "100ms"]);
   await top.shows(/KV_drafts/);
   await s.stop();
   await top.shows(/no answer since \d\d:\d\d:\d\d: .*\n.* one /);

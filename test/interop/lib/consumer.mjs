@@ -32,7 +32,7 @@ export async function placed(c, expected, name = "C") {
   let got;
   const same = () => Object.entries(expected).every(([k, v]) => got[k] === v);
   try {
-    await until("the place", async () => ((got = await place(c, name)), same()), 10000);
+    await until("the place", async () => ((got = await place(c, name)), same()));
   } catch {
     assert.deepEqual(got, { ...got, ...expected });
   }

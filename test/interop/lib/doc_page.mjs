@@ -101,7 +101,7 @@ class Terminal {
     this.interrupted = true;
     const kids = fs.readFileSync(`/proc/${this.proc.pid}/task/${this.proc.pid}/children`, "utf8").trim().split(" ").filter(Boolean);
     for (const pid of kids) process.kill(Number(pid), "SIGINT");
-    await until("Ctrl-C to end the command", () => !this.busy, LIMIT_MS / 4);
+    await until("Ctrl-C to end the command", () => !this.busy, LIMIT_MS);
   }
 
   printed() {
@@ -188,7 +188,7 @@ export class Page {
     t.type(b.text.trimEnd());
     this.last = t;
     const port = startedPort(b.text);
-    if (port) await until(`a server on port ${port}`, async () => (await listening(this.port(port))) || this.check(t), LIMIT_MS / 4).catch((e) => { throw new Error(`${e.message}\n${t.printed()}`); });
+    if (port) await until(`a server on port ${port}`, async () => (await listening(this.port(port))) || this.check(t), LIMIT_MS).catch((e) => { throw new Error(`${e.message}\n${t.printed()}`); });
     else if (/\bCtrl-C\s+ends\b/.test(b.above)) await until("the command to listen", async () => !t.busy || (await this.listens()) || this.check(t));
     else await until("the commands to end", () => this.check(t) || !t.busy).catch((e) => { throw new Error(`${e.message}\n${t.printed()}`); });
     this.check(t);
@@ -215,7 +215,7 @@ export class Page {
     const t = named ? this.terminal(b)[1] : this.last;
     assert.ok(t, "nothing was typed before");
     const same = () => (b.lang === "json" ? jsonSame(b.text, t.printed()) : sameLines(b.text, t.printed()));
-    await until("what is shown", () => same() || (!t.busy && !named ? Promise.reject(new Error("different")) : false), LIMIT_MS / 2).catch(() => {
+    await until("what is shown", () => same() || (!t.busy && !named ? Promise.reject(new Error("different")) : false), LIMIT_MS).catch(() => {
       if (b.lang === "json") sameShape(shown(b.text), JSON.parse(t.printed()));
       throw new Error(`the page shows\n${b.text}\nand the terminal\n${t.printed()}`);
     });

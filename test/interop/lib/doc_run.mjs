@@ -119,7 +119,7 @@ export class Section {
   // What comes by events may come a little later.
   async run_text(b) {
     const got = () => this.printed.map((p) => p.text).join("\n");
-    await until("what is shown", () => sameText(b.text, got()), LIMIT_MS / 4).catch(() => assert.equal(got(), b.text.trimEnd()));
+    await until("what is shown", () => sameText(b.text, got())).catch(() => assert.equal(got(), b.text.trimEnd()));
     this.printed = [];
   }
 
@@ -139,7 +139,7 @@ export class Section {
         } catch {
           return false;
         }
-      }, LIMIT_MS / 4).catch(look);
+      }).catch(look);
     else look();
     this.printed = [];
     this.asked = undefined;

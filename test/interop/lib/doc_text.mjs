@@ -2,7 +2,7 @@
 //
 //   ...         within a line: any words; alone on a line: any lines
 //   times, sizes, shares, rates, numbers with a fraction   of the same kind
-//   durations   equal to a twentieth; below ten seconds any
+//   durations   equal to a twentieth and ten seconds: between two commands a busy machine may take that long
 //   bars        are skipped; blanks between words count as one
 
 // eslint-disable-next-line no-control-regex
@@ -42,7 +42,7 @@ function sameWord(want, real) {
   if (want.kind === "word") return want.text === real.text;
   if (want.kind !== "duration") return true;
   const [w, r] = [seconds(want.text), seconds(real.text)];
-  return (w < 10 && r < 10) || Math.abs(w - r) <= 2 + w / 20;
+  return Math.abs(w - r) <= 10 + w / 20;
 }
 
 // A list matches another, where isRest(x) stands for any run.
