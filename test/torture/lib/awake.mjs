@@ -2,6 +2,9 @@
 // processes that was paused.  Deadlines of trials go by it: who could not answer is not late.
 import { performance } from "node:perf_hooks";
 
+// For what never comes.  A machine may stall for many seconds, so it is far beyond what anything takes.
+export const LIMIT_MS = 60000;
+
 const GAP_MS = 3000; // nothing here is busy for so long that no timer runs
 let last = performance.now(), lost = 0;
 

@@ -1,4 +1,6 @@
 // hunt.mjs: random requests of one tenant at a server that holds much, for the trial `stalls`.
+import { LIMIT_MS } from "./awake.mjs";
+
 const many = (n, f) => Array.from({ length: n }, (_, i) => f(i));
 
 // A tenant with large streams: S (many subjects), O (one subject), a consumer C of S that waits for many acks, small ones.
@@ -6,7 +8,7 @@ export class Tenant {
   constructor(wire, roll, scale) {
     Object.assign(this, { w: wire, roll, scale, made: 0 });
   }
-  api(op, body = "", ms = 20000) {
+  api(op, body = "", ms = LIMIT_MS) {
     return this.w.request(`$JS.API.${op}`, typeof body === "string" ? body : JSON.stringify(body), null, ms);
   }
   async must(op, body) {
@@ -79,7 +81,7 @@ const KINDS = Object.entries({
   "stream names": (t) => t.api("STREAM.NAMES", { subject: t.some(["T.5.x", "S.>", "*.*", ">"]) }),
   "purge": (t) => t.api("STREAM.PURGE.S", t.some([{ filter: t.filter(), keep: t.roll(2) * t.roll(t.scale) }, { seq: t.seq() }, { keep: t.seq() }, { filter: t.filter(), seq: t.seq() }])),
   "purge of one subject": (t) => t.api("STREAM.PURGE.O", t.some([{ filter: "O.one", keep: t.roll(1000) }, { filter: "O.*" }, { keep: 10 }])),
-  "roll-up": (t) => t.w.request(t.some(["S.x", "O.one"]), "x", [`Nats-Rollup: ${t.some(["all", "sub"])}`], 20000),
+  "roll-up": (t) => t.w.request(t.some(["S.x", "O.one"]), "x", [`Nats-Rollup: ${t.some(["all", "sub"])}`], LIMIT_MS),
   "message delete": (t) => t.api("STREAM.MSG.DELETE.S", { seq: t.seq(), no_erase: t.roll(2) === 0 }),
   "message get": (t) => t.api("STREAM.MSG.GET.S", t.some([{ last_by_subj: t.filter() }, { next_by_subj: t.filter(), seq: t.seq() }, { seq: t.seq() }])),
   "stream create": (t) => {
@@ -132,7 +134,7 @@ const KINDS = Object.entries({
     const n = 2 + t.roll(900);
     let last;
     for (let i = 1; i <= n; i++)
-      last = t.w.request(`O.${i}`, "x", [`Nats-Batch-Id: b${t.made}`, `Nats-Batch-Sequence: ${i}`, ...(i === n ? ["Nats-Batch-Commit: 1"] : [])], 20000);
+      last = t.w.request(`O.${i}`, "x", [`Nats-Batch-Id: b${t.made}`, `Nats-Batch-Sequence: ${i}`, ...(i === n ? ["Nats-Batch-Commit: 1"] : [])], LIMIT_MS);
     t.made++;
     await last;
   },

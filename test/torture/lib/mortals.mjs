@@ -1,12 +1,11 @@
 // mortals.mjs: streams whose messages end by a policy, for the trial `lifetimes`: each sends operations, one after the other
 // for each key, and judges after a restart what became of them (lives.mjs).
-import { awake } from "./awake.mjs";
+import { LIMIT_MS, awake } from "./awake.mjs";
 import { Book, NEVER, after, at, between, countLives, endOf, endOfAnswer, readLives, ttl } from "./lives.mjs";
 import { pause } from "./server.mjs";
 import { wrong } from "./trial.mjs";
 
 const policy = (keys) => ({ metadata: Object.fromEntries(Object.entries(keys).map(([k, v]) => [`mayfly.ttl.${k}`, typeof v === "string" ? v : JSON.stringify(v)])) });
-const LATER_MS = 15000; // what a job does is done by then
 let uids = 0;
 
 // A stream with keys.  A subclass has: config, keys, act(key).
@@ -130,7 +129,7 @@ class Mortals {
   }
   // Polls for what comes a little later.
   async until(what, test) {
-    for (const end = awake() + LATER_MS; !(await test()); await pause(5))
+    for (const end = awake() + LIMIT_MS; !(await test()); await pause(5))
       if (awake() > end) return this.find("never-done", `${this.name}: ${what()}`);
   }
 }

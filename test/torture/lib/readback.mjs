@@ -1,5 +1,5 @@
 // readback.mjs: readers of a stream: one that reads all of it, and a watcher that must miss nothing.
-import { awake } from "./awake.mjs";
+import { LIMIT_MS, awake } from "./awake.mjs";
 import { readMessage } from "./load.mjs";
 import { moment } from "./record.mjs";
 import { pause } from "./server.mjs";
@@ -24,7 +24,7 @@ async function consume(wire, stream, config, take) {
 }
 
 // Everything a stream shows: { list, last, from, to }; list in order of sequence.
-export async function readAll(wire, stream, ms = 60000) {
+export async function readAll(wire, stream, ms = LIMIT_MS) {
   const state = async () => {
     const r = await wire.api(`STREAM.INFO.${stream}`);
     if (r === null || r.error) throw broken("unreadable", `info of ${stream}: ${JSON.stringify(r?.error ?? "no answer")}`);
@@ -80,7 +80,7 @@ export class Watcher {
   }
 
   // Waits until it was sent everything, and has it.
-  async caughtUp(wire, ms = 20000) {
+  async caughtUp(wire, ms = LIMIT_MS) {
     for (const end = awake() + ms; ; await pause(10)) {
       const i = await wire.api(`CONSUMER.INFO.${this.record.stream}.${this.consumer.name}`);
       if (i?.num_pending === 0) return;

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { after, awake } from "./awake.mjs";
+import { LIMIT_MS, after, awake } from "./awake.mjs";
 import { wrong } from "./trial.mjs";
 
 export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
@@ -19,7 +19,7 @@ export class Server {
     fs.mkdirSync(dir, { recursive: true });
   }
 
-  async start(ms = 30000) {
+  async start(ms = LIMIT_MS) {
     const conf = path.join(this.dir, "server.conf");
     fs.writeFileSync(conf, `listen: "127.0.0.1:-1"\nports_file_dir: "${this.dir}"\njetstream { store_dir: "${this.store}" ${this.block} }\n${this.config}\n`);
     const text = (this.text = []);
@@ -78,7 +78,7 @@ export class Server {
     if (!this.gone) this.proc.kill("SIGKILL");
     await this.ended;
   }
-  async stop(ms = 30000) {
+  async stop(ms = LIMIT_MS) {
     if (!this.gone) this.proc.kill("SIGTERM");
     const done = after(ms, () => this.proc.kill("SIGKILL"));
     await this.ended;

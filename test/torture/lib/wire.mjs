@@ -1,10 +1,10 @@
 // wire.mjs: a NATS client on a raw socket: pipelined requests, each with its own answer, and no retries of its own.
 import net from "node:net";
-import { after } from "./awake.mjs";
+import { LIMIT_MS, after } from "./awake.mjs";
 
 export class Wire {
   // name: unique among the clients of a server, part of the reply subjects.
-  static open(port, name, ms = 20000) {
+  static open(port, name, ms = LIMIT_MS) {
     return new Promise((ok, bad) => {
       const w = new Wire(name);
       w.socket = net.connect({ host: "127.0.0.1", port });
@@ -69,7 +69,7 @@ export class Wire {
     this.publish(subject, body, header, `_R.${this.name}.${n}`);
   }
   // The answer, or null when there is none within `ms` or the connection ended.
-  request(subject, body = "", header = null, ms = 30000) {
+  request(subject, body = "", header = null, ms = LIMIT_MS) {
     return new Promise((ok) => {
       const done = after(ms, () => ok(null));
       this.ask(subject, body, header, (m) => {
@@ -79,7 +79,7 @@ export class Wire {
     });
   }
   // The same of JetStream's API: the parsed document, or null.
-  async api(op, body = "", ms = 30000) {
+  async api(op, body = "", ms = LIMIT_MS) {
     const m = await this.request(`$JS.API.${op}`, typeof body === "string" ? body : JSON.stringify(body), null, ms);
     if (m === null) return null;
     return m.status ? { error: { code: m.status, description: "no responders" } } : JSON.parse(m.text());
@@ -97,7 +97,7 @@ export class Wire {
   }
 
   // True when all that was sent before was worked off and what it brought is here; false when that takes longer than `ms`.
-  flush(ms = 10000) {
+  flush(ms = LIMIT_MS) {
     return new Promise((ok) => {
       if (this.closed) return ok(false);
       const done = after(ms, () => ok(false));

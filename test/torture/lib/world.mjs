@@ -1,5 +1,5 @@
 // world.mjs: a server under load and its observer: begin, load, cut, verify, again and again.
-import { after, awake } from "./awake.mjs";
+import { LIMIT_MS, after, awake } from "./awake.mjs";
 import { Hand, readDirect, streams } from "./load.mjs";
 import { Queue } from "./queue.mjs";
 import { Watcher, readAll } from "./readback.mjs";
@@ -9,7 +9,6 @@ import { dice, wrong } from "./trial.mjs";
 import { Wire } from "./wire.mjs";
 
 const REAL = { lo: (ms) => ms, hi: (ms) => ms };
-const MARKER_MS = 15000; // a marker follows a death within milliseconds; a machine may stall
 
 export class World {
   // refusals: a pattern of those that are no find.  refusedGone: a refused message that is there is one.  lifetime: of
@@ -74,7 +73,7 @@ export class World {
     this.loading = this.hands.map((h) => h.run());
   }
   // The load ends; what is under way is answered (or the connections end).
-  async rest(ms = 30000) {
+  async rest(ms = LIMIT_MS) {
     this.queue.stop();
     this.hands.forEach((h) => h.stop());
     const done = after(ms, () => {
@@ -195,7 +194,7 @@ export class World {
   async #marked(record, image) {
     if (!record.markers) return;
     for (const k of record.keys.values()) record.checkMarks(k, (text) => this.find("marker", text));
-    const end = awake() + MARKER_MS;
+    const end = awake() + LIMIT_MS;
     for (const { key, put } of [...record.mustBeMarked(moment())]) {
       const marked = () => [...key.marks.keys()].some((s) => s > put.seq);
       while (!marked()) {
@@ -232,7 +231,7 @@ export class World {
   }
 
   // One message to each stream, by a client that does nothing else: what each answers, as text.
-  async probe(ms = 20000) {
+  async probe(ms = LIMIT_MS) {
     const said = {};
     for (const [stream, record] of [...Object.entries(this.records), ["Q", null]]) {
       const uid = `p${++this.probes}`;
@@ -254,7 +253,7 @@ export class World {
   // The end of a trial: the queue is emptied, the server stops in good order.
   async finish() {
     this.queue.draining = true;
-    await this.queue.drain(this.queueWire, 8000);
+    await this.queue.drain(this.queueWire, LIMIT_MS);
     await this.cut(true);
   }
 

@@ -26,7 +26,7 @@ async function round(t, seed, { scale, steps = STEPS }) {
     for (let at = 0; at < steps && !server.gone; at++) {
       const [what, send] = tenant.next();
       await send();
-      await tenant.w.flush(20000);
+      await tenant.w.flush();
       const { cpu, waits } = await pinger.take();
       all.push({ at, what, ms: cpu.at(-1), wait: waits.at(-1) });
     }

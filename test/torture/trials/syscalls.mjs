@@ -5,7 +5,7 @@
 // the other streams writable; after one fault nothing that was refused is there; what a signal interrupts or a short write leaves is simply continued, and when there is
 // space again every stream goes on.
 import os from "node:os";
-import { awake } from "../lib/awake.mjs";
+import { LIMIT_MS, awake } from "../lib/awake.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { Shim } from "../lib/shim.mjs";
 import { run } from "../lib/trial.mjs";
@@ -65,7 +65,7 @@ run("syscalls", async (t) => {
     await pause(100);
     shim.disarmAll();
     let said = await during;
-    for (const end = awake() + 10000; refusedOf(said).length > 0; said = await world.probe()) {
+    for (const end = awake() + LIMIT_MS; refusedOf(said).length > 0; said = await world.probe()) {
       if (awake() > end || world.main.closed) return world.find("space", `there is space again, but ${JSON.stringify(said)}`);
       await pause(50);
     }
