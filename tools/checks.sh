@@ -19,9 +19,9 @@ ok() {
 }
 not() { ! "$@"; }
 same() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
-# wait_for COMMAND...: until it succeeds, for half a minute.
+# wait_for COMMAND...: until it succeeds, for a minute: a machine may stall.
 wait_for() {
-    local end=$((SECONDS + 30))
+    local end=$((SECONDS + 60))
     until "$@"; do
         [ $SECONDS -lt $end ] || return 1
         sleep 0.05

@@ -63,10 +63,29 @@ scenario("demo: in a terminal the lives run out in a line of their own, in 40 co
   assert.deepEqual(ended(wide.raw.replace(/\x1b\[[0-9;]*m/g, "").replace(/^.*\x1b\[K/gm, "").replaceAll("\r", "")), ENDS, wide.screen());
   assert.ok(/\r {4}alice \x1b\[32m█.*bob.*carol.*dave/.test(wide.raw), "bars");
   assert.ok(/bob \x1b\[31mgone/.test(wide.raw), "a dead key");
-  for (const part of narrow.raw.split(/\r\n|\r|\n/)) {
+  fits40(narrow.raw);
+  assert.deepEqual(await names(), []);
+});
+
+// Without the commands to type and the texts of the server.
+function fits40(raw) {
+  for (const part of raw.split(/\r\n|\r|\n/)) {
     const text = part.replace(/\x1b\[[0-9;]*[mK]/g, "");
     if (/^(?!.*(mayfly |delete marker|session\.alice now))/.test(text)) assert.ok([...text].length <= 40, `${[...text].length} columns: ${text}`);
   }
+}
+
+scenario("demo: a server that stood still for seconds: the line of a late end fits into 40 columns", only, async (t) => {
+  const { s, names } = await start(t);
+  const demo = new Terminal(t, s, ["demo", "--fast"], { columns: 40 });
+  await demo.shows(/put +draft\.dave/);
+  s.signal("SIGSTOP");
+  const from = Date.now();
+  await until("some seconds after the ends", () => Date.now() - from > 7000);
+  s.signal("SIGCONT");
+  assert.equal(await demo.end(), 0);
+  assert.match(demo.screen(), /expired +\S+ +\d+\.\d s late/);
+  fits40(demo.raw);
   assert.deepEqual(await names(), []);
 });
 

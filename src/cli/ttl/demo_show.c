@@ -87,6 +87,8 @@ void demo_show_news(struct demo *d, const struct demo_news *n)
         (void)fputs(d->mayfly ? " by policy" : " for ever", t->out);
     else if (n->kind == DEMO_WARNING)
         (void)fprintf(t->out, " %.1f s left", (double)n->left_ms / 1000);
+    else if (n->kind == DEMO_END && narrow && n->late_ns >= 999 * CLOCK_MS)
+        (void)fprintf(t->out, " %.1f s late", (double)n->late_ns / CLOCK_S);
     else if (n->kind == DEMO_END && narrow)
         (void)fprintf(t->out, " %.1f ms late", (double)n->late_ns / CLOCK_MS);
     else if (n->kind == DEMO_END)
