@@ -5,7 +5,7 @@ import { collect, scenario } from "./lib/scenario.mjs";
 import { until } from "./lib/wait.mjs";
 
 const check = group();
-const few = group({ block: `limits { batch { max_inflight_per_stream: 2, max_msgs: 3, timeout: "1s" } }` });
+const few = group({ block: `limits { batch { max_inflight_per_stream: 2, max_msgs: 3, timeout: "5s" } }` });
 const ATOMIC = { allow_atomic: true };
 const FAST = { allow_batched: true };
 
