@@ -19,7 +19,7 @@ for (const kill of [false, true])
     const store = await made(t, async (nc) => {
       await create(nc, { name: "L", subjects: ["l.>"], ...TTL });
       await create(nc, { name: "M", subjects: ["m.>"], max_msgs_per_subject: 1, ...TTL, subject_delete_marker_ttl: HOUR });
-      for (const [subject, ttl] of [["l.short", "2s"], ["m.short", "2s"], ["l.long", "1h"], ["m.long", "1h"], ["l.never", "never"]]) {
+      for (const [subject, ttl] of [["l.short", "8s"], ["m.short", "8s"], ["l.long", "1h"], ["m.long", "1h"], ["l.never", "never"]]) {
         const { seq } = await publish(nc, subject, "x", { "Nats-TTL": ttl });
         sent[subject] = ms((await api(nc, `STREAM.MSG.GET.${subject[0].toUpperCase()}`, { seq })).message.time);
       }
@@ -28,7 +28,7 @@ for (const kill of [false, true])
       await until("a marker of nats-server", async () => (await last(nc, "M", "m.marked"))?.hdr.includes("Nats-Marker-Reason: MaxAge"));
       sent.marker = ms((await last(nc, "M", "m.marked")).time);
     }, { kill });
-    await until("the short ones' end", () => Date.now() > Math.max(sent["l.short"], sent["m.short"]) + 2000);
+    await until("the short ones' end", () => Date.now() > Math.max(sent["l.short"], sent["m.short"]) + 8000);
     const { code, doc, nc, stdout, stderr } = await imported(t, store);
     assert.equal(code, 0, stdout + stderr);
     if (!kill) assert.deepEqual(doc.streams.map((s) => [s.name, s.with_ttl]), [["L", 3], ["M", 3]]);
@@ -54,12 +54,12 @@ check("a deadline ahead is kept, and the marker comes then", async (t) => {
 
 check("max_age and limits hold after the import", async (t) => {
   const store = await made(t, async (nc) => {
-    await create(nc, { name: "AGED", subjects: ["a"], max_age: 2e9, duplicate_window: 1e9 });
+    await create(nc, { name: "AGED", subjects: ["a"], max_age: 8e9, duplicate_window: 1e9 });
     for (let i = 0; i < 3; i++) await publish(nc, "a", "x", { "Nats-Msg-Id": `${i}` });
     await create(nc, { name: "PLAN", subjects: ["p.>"], allow_msg_schedules: true, ...TTL });
-    await publish(nc, "p.s", "later", { "Nats-Schedule": `@at ${new Date(Date.now() + 4000).toISOString()}`, "Nats-Schedule-Target": "p.t" });
+    await publish(nc, "p.s", "later", { "Nats-Schedule": `@at ${new Date(Date.now() + 9000).toISOString()}`, "Nats-Schedule-Target": "p.t" });
   });
-  await until("the age", () => Date.now() > ms(store.said.AGED.msgs.at(-1).time) + 2000);
+  await until("the age", () => Date.now() > ms(store.said.AGED.msgs.at(-1).time) + 8000);
   const { nc, server, doc } = await imported(t, store);
   assert.deepEqual([doc.streams[0].messages, doc.streams[0].last_seq], [3, 3]);
   await until("the old ones' end", async () => (await api(nc, "STREAM.INFO.AGED")).state.messages === 0);
