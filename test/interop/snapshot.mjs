@@ -6,7 +6,7 @@ import { framed } from "./lib/archive.mjs";
 import { JS, api, archive, ask, configOf, contents, entry, other, ready, restore, snapshot } from "./lib/backup.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
-import { ns } from "./lib/js.mjs";
+import { nanoseconds } from "./lib/stamp.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 // 40 messages on 5 subjects, some with headers, one that lives an hour; gaps at the beginning, inside, at the end.
@@ -242,7 +242,7 @@ scenario("advisories of a snapshot and a restore", async (t) => {
   assert.equal(create.type, "io.nats.jetstream.advisory.v1.snapshot_create");
   assert.equal(create.state.messages, 32);
   assert.equal(complete.type, "io.nats.jetstream.advisory.v1.snapshot_complete");
-  assert.ok(ns(complete.start) <= ns(complete.end) && complete.error === undefined);
+  assert.ok(nanoseconds(complete.start) <= nanoseconds(complete.end) && complete.error === undefined);
   const restored = got.map((m) => m.json()).find((m) => m.type.endsWith("restore_complete"));
   assert.equal(restored.bytes, bytes.length);
   assert.equal(restored.client.acc, "$G");

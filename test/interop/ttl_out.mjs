@@ -7,7 +7,8 @@ import { jetstream } from "@nats-io/jetstream";
 import { other, restore, snapshot } from "./lib/backup.mjs";
 import { add, look, tryAdd } from "./lib/consumer.mjs";
 import { mirrorOf, reaches, sourceOf } from "./lib/copies.mjs";
-import { group, jetstreamBlock, ns, onServer } from "./lib/js.mjs";
+import { group, jetstreamBlock, onServer } from "./lib/js.mjs";
+import { nanoseconds } from "./lib/stamp.mjs";
 import { parseMetrics } from "./lib/prometheus.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { policy } from "./lib/ttl.mjs";
@@ -370,7 +371,7 @@ async function endAlike(copy, c) {
     const [was, is] = [await lifeOf(c, name, c), await lifeOf(copy, name, c)];
     assert.equal(is.state, was.state, name);
     if (was.state !== "ttl") continue;
-    const late = ns(is.expires) - ns(was.expires);
+    const late = nanoseconds(is.expires) - nanoseconds(was.expires);
     assert.ok(late >= 0n && late <= 1_000_000_000n, `${name}: ${late} ns`);
   }
 }
@@ -378,7 +379,7 @@ async function endAlike(copy, c) {
 async function told(copy, c) {
   const seconds = async (name) => {
     const r = await lifeOf(c, name, c);
-    return String((ns(r.expires) - ns(r.time) + 999_999_999n) / 1_000_000_000n);
+    return String((nanoseconds(r.expires) - nanoseconds(r.time) + 999_999_999n) / 1_000_000_000n);
   };
   const get = (x, name) => x.get({ last_by_subj: c.subject(name) });
   for (const name of NAMES) assert.equal(header(await get(c, name), "Nats-TTL"), undefined, name);
