@@ -147,7 +147,7 @@ static size_t blobs(void)
 
 static void await_blobs(size_t n)
 {
-    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
 
     while (blobs() > n && clock_mono_ns() < give_up)
         loop_turn(w.loop);
