@@ -3,11 +3,11 @@ noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
 	%D%/error.c %D%/slice.c %D%/buf.c %D%/lend.c %D%/utf8.c %D%/utf8.h \
 	%D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c \
-	%D%/table.c %D%/msort.c %D%/steady.c %D%/arena.c \
+	%D%/table.c %D%/msort.c %D%/steady.c %D%/clock_steps.c %D%/arena.c \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink_impl.h \
 	%D%/base.h %D%/list.h %D%/le.h %D%/buf.h %D%/lend.h \
 	%D%/clock.h %D%/rand.h %D%/log.h \
-	%D%/msort.h %D%/table.h %D%/steady.h %D%/arena.h %D%/array.c %D%/array.h \
+	%D%/msort.h %D%/table.h %D%/steady.h %D%/clock_steps.h %D%/arena.h %D%/array.c %D%/array.h \
 	%D%/pool.h
 %C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS)
 
@@ -15,7 +15,7 @@ BASE_LIBS = %D%/libbase.a
 
 UNIT_TESTS += test/unit/base/base test/unit/base/array test/unit/base/pool test/unit/base/list test/unit/base/buf \
 	test/unit/base/lend test/unit/base/clock test/unit/base/rand test/unit/base/table \
-	test/unit/base/steady test/unit/base/log test/unit/base/log_nomem test/unit/base/log_syslog
+	test/unit/base/steady test/unit/base/clock_steps test/unit/base/log test/unit/base/log_nomem test/unit/base/log_syslog
 test_unit_base_array_SOURCES = test/unit/base/test_array.c
 test_unit_base_array_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_array_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -40,6 +40,9 @@ test_unit_base_clock_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_base_rand_SOURCES = test/unit/base/test_rand.c
 test_unit_base_rand_LDADD = src/codec/libcodec.a $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_rand_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_base_clock_steps_SOURCES = test/unit/base/test_clock_steps.c
+test_unit_base_clock_steps_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_base_clock_steps_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_base_steady_SOURCES = test/unit/base/test_steady.c
 test_unit_base_steady_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_steady_CPPFLAGS = $(TEST_CPPFLAGS)

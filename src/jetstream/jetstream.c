@@ -393,6 +393,22 @@ static void step_clock(void *arg, struct stream *s)
         consumers_clock_stepped(g);
 }
 
+const struct clock_steps *jetstream_clock_steps(const struct jetstream *js)
+{
+    return &jetstream_impl(js)->steps;
+}
+
+/* One line for each: lifetimes may surprise after it. */
+static void count_steps(struct jetstream_impl *x)
+{
+    int64_t before_ns = clock_boot_ns(), wall_ns = clock_wall_ns();
+    char by[CLOCK_TEXT];
+
+    if (clock_steps_look(&x->steps, before_ns, wall_ns, clock_boot_ns()))
+        log_warn("the clock was set %s by %s", x->steps.last_ns < 0 ? "back" : "forward",
+                 clock_duration(by, llabs(x->steps.last_ns)));
+}
+
 static void clock_look(void *arg)
 {
     struct jetstream *js = arg;
@@ -403,6 +419,7 @@ static void clock_look(void *arg)
     bool moved = back || llabs(wall_ns - x->wall_ns) > CLOCK_STEP_NS;
     struct mf_list *pos;
 
+    count_steps(x);
     /* Raised alone: a stream knows of a later time than the clock shows. */
     back = back || (raised && !moved);
     if (raised || moved)

@@ -69,6 +69,8 @@ void jetstream_close(struct jetstream *js, void (*closed)(void *arg), void *arg)
 
 int64_t jetstream_now_ns(struct jetstream *js);  /* the steady clock: deadlines, timestamps */
 int64_t jetstream_wall_ns(struct jetstream *js); /* the wall clock: schedules, pauses */
+/* Steps of the wall clock since the start; it is looked at every second. */
+const struct clock_steps *jetstream_clock_steps(const struct jetstream *js);
 const char *jetstream_domain(const struct jetstream *js); /* "": none */
 /* True if this server serves the API level that a request's header block asks for.  O(bytes). */
 bool jetstream_level_served(const struct jetstream *js, struct mf_slice hdr);

@@ -12,12 +12,14 @@
 #include "jetstream/js_account.h"
 #include "jetstream/source_wire_impl.h"
 
+#include "base/clock_steps.h"
 #include "base/steady.h"
 
 struct jetstream_impl {
     struct jetstream js;
     struct store_folder *root; /* js.store_dir, opened and locked */
     struct steady clock;
+    struct clock_steps steps;
     int64_t ahead_ns, wall_ns; /* both clocks minus the monotonic clock, at the last look */
     struct loop_timer *clock_timer;
     struct mf_list leaving; /* js_account.link: lost JetStream or their account */
