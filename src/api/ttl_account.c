@@ -126,6 +126,7 @@ static void answer_census(struct api_call *call, struct census *c)
     ttl_numbers_write_past(w, &c->sum);
     ttl_numbers_write_more(w, &c->sum);
     ttl_numbers_write_totals(w, &c->sum);
+    js_json_clock(w, jetstream_clock_steps(call->aa->api->js));
     jsonw_u64(w, "streams", c->streams);
     api_reply_end_quietly(call);
 }

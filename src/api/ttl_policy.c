@@ -62,6 +62,7 @@ void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p)
 {
     const struct policy_view *v = js_policy_view(p);
     const struct stream_config *c = stream_config(s);
+    const uint64_t *hits = p == stream_policy(s) ? stream_rule_hits(s) : NULL;
     char text[CLOCK_TEXT];
 
     jsonw_str(w, "stream", stream_name(s));
@@ -69,7 +70,9 @@ void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p)
     jsonw_bool(w, "active", v->active);
     jsonw_bool(w, "valid", v->invalid == NULL);
     jsonw_opt_str(w, "invalid", v->invalid);
-    js_json_policy(w, p);
+    js_json_policy(w, p, hits);
+    if (hits != NULL)
+        jsonw_u64(w, "no_rule", hits[v->nrules]);
     jsonw_str(w, "max_age", clock_duration(text, c->max_age_ns));
     jsonw_str(w, "marker_ttl", clock_duration(text, c->subject_delete_marker_ttl_ns));
     jsonw_bool(w, "allow_msg_ttl", c->allow_msg_ttl);

@@ -90,6 +90,7 @@ static void write_all(struct jsonw *w, struct ttl_look *k, struct stream *s)
     ttl_numbers_write_past(w, &n);
     ttl_numbers_write_more(w, &n);
     ttl_numbers_write_totals(w, &n);
+    js_json_clock(w, jetstream_clock_steps(k->call->aa->api->js));
 }
 
 static void stats_answer(struct ttl_look *k, struct stream *s)

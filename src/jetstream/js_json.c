@@ -1,7 +1,8 @@
-/* js_json.c: errors, TTL policies and backfill jobs as JSON. */
+/* js_json.c: errors, TTL policies, steps of the clock and backfill jobs as JSON. */
 #include "jetstream/js_json.h"
 
 #include "base/clock.h"
+#include "base/clock_steps.h"
 #include "stream/backfill.h"
 #include "stream/js_error.h"
 #include "ttl/policy.h"
@@ -56,7 +57,7 @@ static const char *value_text(const struct policy_view *v, enum policy_key k,
     }
 }
 
-static void write_rules(struct jsonw *w, const struct policy_view *v)
+static void write_rules(struct jsonw *w, const struct policy_view *v, const uint64_t *hits)
 {
     jsonw_array(w, "rules");
     for (size_t i = 0; i < v->nrules; i++) {
@@ -72,6 +73,8 @@ static void write_rules(struct jsonw *w, const struct policy_view *v)
         }
         jsonw_str(w, "ttl", r->ttl);
         jsonw_opt_str(w, "permanent_if", r->permanent_if);
+        if (hits != NULL)
+            jsonw_u64(w, "decided", hits[i]);
         jsonw_end(w);
     }
     jsonw_end(w);
@@ -92,7 +95,7 @@ static const char *origin_text(const struct policy_view *v, enum policy_key k, c
     }
 }
 
-void js_json_policy(struct jsonw *w, const struct policy *p)
+void js_json_policy(struct jsonw *w, const struct policy *p, const uint64_t *hits)
 {
     const struct policy_view *v = js_policy_view(p);
     char text[POLICY_TEXT], origin[24];
@@ -100,7 +103,7 @@ void js_json_policy(struct jsonw *w, const struct policy *p)
     jsonw_object(w, "policy");
     for (int k = 0; k < POLICY_RULES; k++)
         jsonw_str(w, policy_key_name((enum policy_key)k), value_text(v, (enum policy_key)k, text));
-    write_rules(w, v);
+    write_rules(w, v, hits);
     jsonw_end(w);
     jsonw_object(w, "origin");
     for (int k = 0; k < POLICY_RULES; k++)
@@ -109,6 +112,19 @@ void js_json_policy(struct jsonw *w, const struct policy *p)
                       origin_text(v, (enum policy_key)k, origin));
     if (v->nrules > 0)
         jsonw_str(w, policy_key_name(POLICY_RULES), origin_text(v, POLICY_RULES, origin));
+    jsonw_end(w);
+}
+
+void js_json_clock(struct jsonw *w, const struct clock_steps *c)
+{
+    char text[CLOCK_TEXT];
+
+    jsonw_object(w, "clock");
+    jsonw_u64(w, "steps", c->count);
+    if (c->count > 0) {
+        jsonw_str(w, "last_step", clock_duration(text, c->last_ns));
+        jsonw_time(w, "last_step_at", c->at_ns);
+    }
     jsonw_end(w);
 }
 

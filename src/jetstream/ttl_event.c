@@ -132,7 +132,7 @@ void advisory_ttl_send(void *arg, struct stream *s, const struct stream_ttl_even
     jsonw_str(&v.w, "stream", stream_name(s));
     event_domain(&v);
     if (e->kind == STREAM_TTL_POLICY)
-        js_json_policy(&v.w, stream_policy(s));
+        js_json_policy(&v.w, stream_policy(s), NULL);
     else if (e->kind != STREAM_TTL_BACKFILL)
         write_counts(&v.w, e);
     else if (job != NULL)

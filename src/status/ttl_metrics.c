@@ -6,6 +6,7 @@
 #include "status/js_pages_impl.h"
 
 #include "stream/backfill.h"
+#include "base/clock_steps.h"
 #include "monitor/prom.h"
 #include "stream/stream_ahead.h"
 #include "stream/stream_hour.h"
@@ -367,11 +368,21 @@ static void late_write(const struct stream_late *l, struct mf_buf *b)
     prom_value(b, "_count", (double)sum);
 }
 
-static bool late_step(struct doc *d, void *state)
+static void clock_write(const struct clock_steps *c, struct mf_buf *b)
+{
+    prom_metric(b, "mayfly_clock_steps_total", "counter",
+                "Steps of the wall clock since the start.", (double)c->count);
+    prom_metric(b, "mayfly_clock_last_step_seconds", "gauge",
+                "How far the last step of the wall clock went; negative: back.",
+                (double)c->last_ns / 1e9);
+}
+
+static bool server_step(struct doc *d, void *state)
 {
     const struct metrics *m = state;
 
     late_write(&m->late, &d->body);
+    clock_write(jetstream_clock_steps(m->st->js), &d->body);
     return false;
 }
 
@@ -387,8 +398,8 @@ static void metrics_free(void *state)
 
 void ttl_metrics_add(struct js_status *st, struct doc *d)
 {
-    static const doc_step steps[] = {collect_step,   late_step, streams_step, decided_step,
-                                     soon_copy_step, soon_step, NULL};
+    static const doc_step steps[] = {collect_step,   server_step, streams_step, decided_step,
+                                     soon_copy_step, soon_step,   NULL};
     struct metrics *m = calloc(1, sizeof *m);
 
     if (m != NULL && js_walk_init(&m->walk, st, NULL) != 0) {

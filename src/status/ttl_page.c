@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "jetstream/js_json.h"
 
 #include <stdlib.h>
 
@@ -309,6 +310,7 @@ static bool end_step(struct doc *d, void *state)
 
     jsonw_end(&d->w);
     jsonw_i64(&d->w, "total", z->at);
+    js_json_clock(&d->w, jetstream_clock_steps(z->st->js));
     if (z->q.sum)
         write_sum(z, &d->w);
     if (z->forecast != NULL)

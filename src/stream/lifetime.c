@@ -27,12 +27,24 @@ int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
     return rc;
 }
 
+/* The counts go on while the rules have the same effect. */
+static void start_hits(struct stream *s, const struct policy *p)
+{
+    size_t n = p == NULL ? 0 : policy_view(p)->nrules;
+
+    if (s->rule_hits != NULL && policy_equal(s->policy, p))
+        return;
+    free(s->rule_hits);
+    s->rule_hits = n == 0 ? NULL : calloc(n + 1, sizeof *s->rule_hits);
+}
+
 void lifetime_use(struct stream *s, struct policy *p)
 {
     bool opened = s->dedup != NULL; /* a stream that is being opened has no change to report */
 
     if (opened && !policy_equal(s->policy, p))
         summary_count_change(s, STREAM_TTL_POLICY);
+    start_hits(s, p);
     policy_free(s->policy);
     s->policy = p;
     s->governor = p != NULL && policy_view(p)->active ? p : NULL;
@@ -69,6 +81,11 @@ int stream_policy_reload(struct stream *s)
     if ((rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return 1;
+}
+
+const uint64_t *stream_rule_hits(const struct stream *s)
+{
+    return s->rule_hits;
 }
 
 const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s)
@@ -187,6 +204,8 @@ static int64_t resolve_ttl(struct stream *s, struct intake *in, int64_t own)
 
     if (own == TTL_NONE) {
         decide_lifetime(s, in, TTL_NONE, false, &d);
+        if (s->rule_hits != NULL)
+            s->rule_hits[d.matched ? d.rule : policy_view(s->governor)->nrules]++;
         if (lifetime_is_audit(s->governor)) {
             s->ttl_stats.would_set += d.ttl != TTL_NONE;
             if (d.ttl != TTL_NONE)

@@ -82,6 +82,7 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     hour_free(s);
+    free(s->rule_hits);
     dead_letters_free(s);
     loop_timer_free(s->expiry.timer);
     loop_timer_free(s->enforce.timer);

@@ -80,6 +80,7 @@ struct stream {
     const struct policy *governor; /* `policy` while it is active; NULL: plain JetStream */
     bool slides;                   /* slide: read, and it is in force */
     const char *on_expire;         /* the prefix of dead letters; NULL: none are written */
+    uint64_t *rule_hits;           /* stream_rule_hits() */
     struct stream_ttl_stats ttl_stats;
 
     /* Modules.  NULL: not needed, or not needed yet. */

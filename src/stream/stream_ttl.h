@@ -21,6 +21,10 @@ const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s);
 /* The policy that was compiled for this stream; NULL: neither its metadata nor the server say
  * anything.  It may be inactive: policy_view(). */
 const struct policy *stream_policy(const struct stream *s);
+/* Messages stored without a TTL of the writer since the start or the last change of the policy: for
+ * each rule those that it decided on (with enforce: audit, would have), behind them those that no
+ * rule decided on.  NULL: the policy has no rules, or there is no memory for counts. */
+const uint64_t *stream_rule_hits(const struct stream *s);
 /* Compiles the policy again from the host's ttl block.  1: its effect is another one now; 0: it is
  * the same; MF_NOMEM: the former one stays in force.  O(metadata + namespaces). */
 MF_MUSTCHECK int stream_policy_reload(struct stream *s);

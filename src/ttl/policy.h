@@ -110,7 +110,8 @@ struct policy_message {
 struct policy_decision {
     int64_t ttl; /* a duration, TTL_NEVER or TTL_NONE; after bounds and the floor of markers */
     enum policy_by by;
-    unsigned rule;               /* its index, by rule only */
+    unsigned rule;               /* its index, if matched */
+    bool matched;                /* a rule decided, or would have: by may be POLICY_BY_MAX */
     bool linked;                 /* by rule: its linked message is infinite */
     bool link_denied;            /* the same, but the operator denies `never`: no link acts */
     enum policy_verdict verdict; /* of the client's own TTL */

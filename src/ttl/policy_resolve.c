@@ -177,6 +177,7 @@ static void resolve_unsaid(const struct policy *p, const struct policy_message *
 {
     if (p->rules.n > 0 && apply_rules(p, m, d)) {
         d->by = d->by == POLICY_BY_MAX ? POLICY_BY_MAX : POLICY_BY_RULE;
+        d->matched = true;
         return;
     }
     d->linked = false;

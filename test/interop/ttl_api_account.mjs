@@ -63,7 +63,7 @@ plain("STATS has every member in its order", ours, async (c) => {
   assert.deepEqual(Object.keys(s), [
     "type", "namespace", "items_with_ttl", "items_without_ttl", "items_infinite_ttl", "expired_last_hour", "expiring_next_hour", "expiring_next_day",
     "total_bytes", "bytes_to_expire_soon", "soon", "bytes_sampled", "since", "stored_last_hour", "bytes_stored_last_hour", "bytes_expired_last_hour",
-    "pinned", "markers", "next_expiry", "overdue", "totals", "decided", "audit", "lateness_ms", "requested_s",
+    "pinned", "markers", "next_expiry", "overdue", "totals", "decided", "audit", "lateness_ms", "requested_s", "clock",
   ]);
   assert.deepEqual(Object.keys(s.totals), [
     "expired", "expired_bytes", "removed", "touched", "touched_by_read", "set", "persisted", "warned", "dead_letters", "dead_letters_dropped", "clamped", "rejected",

@@ -177,7 +177,7 @@ scenario("R000_13_ttlz_shows_the_policies_of_all_accounts_and_their_counts", our
   const page = async (query = "") => (await s.page(`/ttlz${query}`)).json;
   const names = (p) => p.streams.map((x) => `${x.account}/${x.stream}`);
   const all = await page();
-  assert.deepEqual([all.total, all.offset, all.limit, names(all)], [2, 0, 100, ["APP/S", "B/S"]]);
+  assert.deepEqual([all.total, all.offset, all.limit, names(all), all.clock], [2, 0, 100, ["APP/S", "B/S"], { steps: 0 }]);
   const one = all.streams[0];
   assert.deepEqual([one.governed, one.valid, one.policy.default, one.origin.default, one.policy.max], [true, true, "1h0m0s", "stream", "2h0m0s"]);
   const { items_with_ttl, items_infinite_ttl, items_without_ttl, totals, total_bytes } = one.stats;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { group } from "./lib/js.mjs";
 import { BAD_POLICY, NEVER_DENIED, life, lives, policy, told } from "./lib/ttl.mjs";
+import { LIMIT_MS } from "./lib/wait.mjs";
 
 const DAY = 86400;
 const ours = { only: "mayfly" };
@@ -194,6 +195,35 @@ check("an absolute end may be said in a header or in JSON", ours, async (c) => {
   await near("h");
   await c.pub("j", JSON.stringify({ expires_at: new Date(end * 1000).toISOString() }));
   await near("j");
+});
+
+// --- counts ----------------------------------------------------------------------------------------
+
+const ask = async (c, body) => (await c.nc.request(`$MAYFLY.TTL.POLICY.${c.id}`, JSON.stringify(body), { timeout: LIMIT_MS })).json();
+// [decided of each rule..., no_rule]
+const counts = async (c) => {
+  const r = await ask(c, {});
+  return [...r.policy.rules.map((x) => x.decided), r.no_rule];
+};
+
+check("each rule counts the messages that it decided on", ours, async (c) => {
+  const rules = [{ subject: `${c.prefix}.a`, ttl: "1h" }, { subject: `${c.prefix}.b`, ttl: "json(/ttl)" }, { subject: `${c.prefix}.c`, ttl: "1h" }];
+  const ruled = { ...policy({ default: "2h", rules }), allow_msg_ttl: true };
+  await c.create(ruled);
+  assert.deepEqual(await counts(c), [0, 0, 0, 0]);
+  for (const [name, body, hdr] of [["a", "x"], ["a", "x"], ["b", '{"ttl":60}'], ["b", "no value"], ["d", "x"], ["a", "x", { "Nats-TTL": "5m" }]]) await c.pub(name, body, hdr);
+  assert.deepEqual(await counts(c), [2, 1, 0, 2]); // not the one whose writer said it
+  // A try counts nothing, and shows no counts of other rules.
+  const tried = await ask(c, { test: { subject: `${c.prefix}.c` }, policy: { "mayfly.ttl.max": "3h" } });
+  assert.deepEqual([tried.result.decided_by, tried.policy.rules[2].decided, tried.no_rule], ["rule:3", undefined, undefined]);
+  await c.update({ ...ruled, description: "the same policy" });
+  assert.deepEqual(await counts(c), [2, 1, 0, 2]);
+  await c.update({ ...ruled, ...policy({ default: "3h", rules, enforce: "audit" }) }); // another one: counts begin anew
+  await c.pub("c", "x");
+  assert.deepEqual(await counts(c), [0, 0, 1, 0]); // audit: it would have decided
+  await c.update({ ...ruled, metadata: {} });
+  const none = await ask(c, {});
+  assert.deepEqual([none.policy.rules, none.no_rule], [[], undefined]);
 });
 
 // --- refusals --------------------------------------------------------------------------------------

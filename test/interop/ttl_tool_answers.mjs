@@ -128,6 +128,10 @@ scenario("ttl doctor: rules behind others, notes of the marker floor and mirrors
     /^WARN +APP\/RULED +rule tmp never decides: rule all comes first +mayfly ttl policy RULED$/m,
   ]) assert.match(text, line);
   assert.match(await expect(1, c.s, "ttl", "doctor", "RULED", ...app), /^WARN +APP\/RULED .*\n$/);
+  await c.create("UNUSED", { subjects: ["u.>"], metadata: { "mayfly.ttl.rules": '[{"id":"a","subject":"u.a","ttl":"1h"},{"id":"b","subject":"u.b","ttl":"1h"}]' } });
+  for (const s of ["u.a", "u.a", "u.a"]) await c.nc.request(s, "");
+  assert.match(await expect(1, c.s, "ttl", "doctor", "UNUSED", ...app),
+    /^WARN +APP\/UNUSED\s+rule b decided on none of 3 messages since the start or the last change of the policy\s+mayfly ttl policy UNUSED --test KEY\n$/);
   const doc = JSON.parse((await mayfly(c.s, "ttl", "doctor", "RULED", "--json", ...app)).stdout);
   assert.deepEqual([doc.findings[0].stream, doc.findings[0].namespace], ["RULED", "APP/RULED"]);
   assert.equal(await expect(3, c.s, "ttl", "doctor", "NOWHERE", ...app), "mayfly: stream not found: NOWHERE (10059)\nhint: `mayfly stream ls` lists the streams of this account\n");

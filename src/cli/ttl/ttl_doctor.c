@@ -115,8 +115,10 @@ static int examine(struct cli *c, struct doctor *d, json_t *policies)
         rc = load_infos(c, policies, infos);
     if (rc == 0) {
         check_streams(d, policies, asks, infos);
-        if (n > 0)
+        if (n > 0) {
             doctor_check_clock(d, request_time(asks[ASK_FORECAST].answer, "from"), before, after);
+            doctor_check_steps(d, asks[ASK_STATS].answer);
+        }
     }
     ttl_ask_free(asks, n * ASKS);
     ttl_ask_free(infos, n);

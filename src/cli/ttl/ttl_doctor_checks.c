@@ -186,43 +186,64 @@ static const json_t *find_cover(json_t *rules, size_t at)
     return NULL;
 }
 
-static void check_each_rule(struct doctor *d, const struct doctor_facts *f)
+/* Messages on which rules were asked, since the start or the last change of the policy. */
+static int64_t asked_messages(const struct doctor_facts *f, json_t *rules, int64_t *decided)
 {
-    json_t *rules = json_object_get(json_object_get(f->policy, "policy"), "rules"), *rule;
-    char text[400];
+    json_t *rule;
     size_t i;
 
-    json_array_foreach(rules, i, rule)
-    {
-        const json_t *cover = find_cover(rules, i);
+    *decided = 0;
+    json_array_foreach(rules, i, rule) *decided += request_int(rule, "decided");
+    return *decided + request_int(f->policy, "no_rule");
+}
 
-        if (!has_subject(config_of(f), rule)) {
-            (void)snprintf(text, sizeof text, "rule %s: the stream has no subject like %s",
-                           request_text(rule, "id"), request_text(rule, "subject"));
-            add_finding(d, "WARN", f->stream, text, "mayfly ttl policy %s", f->stream);
-        } else if (cover != NULL) {
-            (void)snprintf(text, sizeof text, "rule %s never decides: rule %s comes first",
-                           request_text(rule, "id"), request_text(cover, "id"));
-            add_finding(d, "WARN", f->stream, text, "mayfly ttl policy %s", f->stream);
-        }
+static void add_unused(struct doctor *d, const struct doctor_facts *f, const char *rules, int64_t n)
+{
+    char text[400];
+
+    (void)snprintf(text, sizeof text,
+                   "%s %" PRId64 " message%s since the start or the last change of the policy",
+                   rules, n, n == 1 ? "" : "s");
+    add_finding(d, "WARN", f->stream, text, "mayfly ttl policy %s --test KEY", f->stream);
+}
+
+/* asked: the messages that it could have decided on; 0: it is not asked whether it did. */
+static void check_rule(struct doctor *d, const struct doctor_facts *f, json_t *rules, size_t at,
+                       int64_t asked)
+{
+    const json_t *rule = json_array_get(rules, at), *cover = find_cover(rules, at);
+    const char *id = request_text(rule, "id");
+    char text[400];
+
+    if (!has_subject(config_of(f), rule)) {
+        (void)snprintf(text, sizeof text, "rule %s: the stream has no subject like %s", id,
+                       request_text(rule, "subject"));
+        add_finding(d, "WARN", f->stream, text, "mayfly ttl policy %s", f->stream);
+    } else if (cover != NULL) {
+        (void)snprintf(text, sizeof text, "rule %s never decides: rule %s comes first", id,
+                       request_text(cover, "id"));
+        add_finding(d, "WARN", f->stream, text, "mayfly ttl policy %s", f->stream);
+    } else if (asked > 0 && request_int(rule, "decided") == 0) {
+        (void)snprintf(text, sizeof text, "rule %s decided on none of", id);
+        add_unused(d, f, text, asked);
     }
 }
 
 static void check_rules(struct doctor *d, const struct doctor_facts *f)
 {
-    size_t rules = json_array_size(json_object_get(json_object_get(f->policy, "policy"), "rules"));
-    json_t *decided = json_object_get(f->stats, "decided"), *value;
-    int64_t all = 0;
-    const char *by;
-    char text[160];
+    json_t *rules = json_object_get(json_object_get(f->policy, "policy"), "rules");
+    size_t n = json_array_size(rules);
+    int64_t decided, asked = asked_messages(f, rules, &decided);
+    char text[80];
 
-    json_object_foreach(decided, by, value) all += json_integer_value(value);
-    if (rules == 0 || all == 0 || request_int(decided, "rule") > 0)
-        return;
-    (void)snprintf(text, sizeof text,
-                   "none of its %zu rule%s decided on any of %" PRId64 " message%s since the start",
-                   rules, rules == 1 ? "" : "s", all, all == 1 ? "" : "s");
-    add_finding(d, "WARN", f->stream, text, "mayfly ttl policy %s --test KEY", f->stream);
+    if (asked > 0 && decided == 0) { /* one line says it for all */
+        (void)snprintf(text, sizeof text, "none of its %zu rule%s decided on any of", n,
+                       n == 1 ? "" : "s");
+        add_unused(d, f, text, asked);
+        asked = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        check_rule(d, f, rules, i, asked);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -243,6 +264,26 @@ void doctor_check_clock(struct doctor *d, int64_t server_ns, int64_t before_ns, 
                    human_duration(by, skew < 0 ? -skew : skew), skew < 0 ? "behind" : "ahead of");
     add_finding(d, "WARN", "(server)", text,
                 "synchronise both clocks; deadlines follow the server's");
+}
+
+/* stats: of any stream; the clock is the server's. */
+void doctor_check_steps(struct doctor *d, const json_t *stats)
+{
+    const json_t *clock = json_object_get(stats, "clock");
+    int64_t steps = request_int(clock, "steps"), by_ns = 0;
+    const char *last = request_text(clock, "last_step");
+    bool back = last[0] == '-';
+    char text[200], by[HUMAN_TEXT], at[HUMAN_TEXT];
+
+    if (steps == 0 || ttl_duration_ns(last + back, &by_ns) != 0)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "its clock was set %" PRId64 " time%s since the start, last %s by %s at %s",
+                   steps, steps == 1 ? "" : "s", back ? "back" : "forward",
+                   human_duration(by, by_ns), human_time(at, request_time(clock, "last_step_at")));
+    add_finding(d, "WARN", "(server)", text, "%s; keep chrony or systemd-timesyncd running",
+                back ? "TTLs keep their length, but deadlines are ahead of the clock"
+                     : "messages written before it ended early");
 }
 
 static void check_expiry(struct doctor *d, const struct doctor_facts *f)
@@ -290,7 +331,6 @@ void doctor_check(struct doctor *d, const struct doctor_facts *f)
     check_scope(d, f);
     check_never(d, f);
     check_rules(d, f);
-    check_each_rule(d, f);
     check_expiry(d, f);
     check_counters(d, f);
 }

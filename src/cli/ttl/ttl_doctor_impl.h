@@ -22,5 +22,7 @@ struct doctor {
 void doctor_check(struct doctor *d, const struct doctor_facts *f);
 /* The server's time, as it answered between two moments of this machine; 0: it did not. */
 void doctor_check_clock(struct doctor *d, int64_t server_ns, int64_t before_ns, int64_t after_ns);
+/* Steps of the server's clock, as STATS of any stream has them; NULL: it did not answer. */
+void doctor_check_steps(struct doctor *d, const json_t *stats);
 
 #endif

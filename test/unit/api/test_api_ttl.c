@@ -306,9 +306,23 @@ static void test_counts_of_many_deadlines_tell_their_resolution(void)
     lacks(ask("A", "$MAYFLY.TTL.FORECAST.L", "{\"filter\":\"L.>\"}"), "counts_approximate");
 }
 
+static void test_steps_of_the_clock_are_shown_in_both_stats(void)
+{
+    start("");
+    create("A", "S", "");
+    has(ask("A", "$MAYFLY.TTL.STATS.S", ""), ",\"clock\":{\"steps\":0}}");
+    jetstream_impl(api->js)->steps = (struct clock_steps){
+        .count = 2, .last_ns = -3600 * CLOCK_S, .at_ns = 1790000000 * CLOCK_S, .looked = true};
+    has(ask("A", "$MAYFLY.TTL.STATS.S", ""), ",\"clock\":{\"steps\":2,\"last_step\":\"-1h0m0s\","
+                                             "\"last_step_at\":\"2026-09-21T14:13:20Z\"}}");
+    has(ask("A", "$MAYFLY.TTL.STATS", ""), ",\"clock\":{\"steps\":2,");
+    lacks(ask("A", "$MAYFLY.TTL.STATS.S", "{\"filter\":\"S.>\"}"), "\"clock\"");
+}
+
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_steps_of_the_clock_are_shown_in_both_stats);
     RUN_TEST(test_the_sum_of_an_account_takes_turns_by_its_streams);
     RUN_TEST(test_streams_deleted_during_the_sum_are_left_out);
     RUN_TEST(test_a_sum_that_nobody_waits_for_takes_no_turns);

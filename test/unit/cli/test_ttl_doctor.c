@@ -64,17 +64,20 @@ static void check(void)
 }
 
 /* Exactly one finding, of this level, with this text in it. */
-static void expect_one(const char *level, const char *text)
+static void expect_text(const char *level, const char *text)
 {
     const json_t *one = json_array_get(d.findings, 0);
 
-    check();
-    one = json_array_get(d.findings, 0);
     TEST_ASSERT_EQUAL_size_t(1, json_array_size(d.findings));
     TEST_ASSERT_EQUAL_STRING(level, request_text(one, "level"));
     TEST_ASSERT_NOT_NULL_MESSAGE(strstr(request_text(one, "text"), text),
                                  request_text(one, "text"));
     TEST_ASSERT_NOT_EQUAL(0, strlen(request_text(one, "advice")));
+}
+static void expect_one(const char *level, const char *text)
+{
+    check();
+    expect_text(level, text);
 }
 static void expect_none(void)
 {
@@ -129,11 +132,22 @@ static void test_infinite_messages_under_deny_are_found_unless_by_hand_or_rule(v
 
 static void test_rules_that_never_decided_are_found(void)
 {
-    set_key("{\"rules\":[{\"ttl\":\"1h\"}]}");
-    set(stats, "{\"decided\":{\"default\":0}}");
-    expect_none(); /* nothing was stored yet */
-    set(stats, "{\"decided\":{\"default\":3,\"rule\":0}}");
+    set_key("{\"rules\":[{\"ttl\":\"1h\",\"decided\":0}]}");
+    set(policy, "{\"no_rule\":0}");
+    expect_none(); /* nothing was stored since the last change of the policy, but 3 before it */
+    set(policy, "{\"no_rule\":3}");
     expect_one("WARN", "none of its 1 rule decided on any of 3 messages");
+}
+
+static void test_one_rule_of_several_that_never_decided_is_found(void)
+{
+    set(policy, "{\"no_rule\":1}");
+    set_key("{\"rules\":[{\"id\":\"a\",\"subject\":\"s.a\",\"ttl\":\"1h\",\"decided\":4},"
+            "{\"id\":\"b\",\"subject\":\"s.b\",\"ttl\":\"1h\",\"decided\":1}]}");
+    expect_none();
+    set_key("{\"rules\":[{\"id\":\"a\",\"subject\":\"s.a\",\"ttl\":\"1h\",\"decided\":4},"
+            "{\"id\":\"b\",\"subject\":\"s.b\",\"ttl\":\"1h\",\"decided\":0}]}");
+    expect_one("WARN", "rule b decided on none of 5 messages since the start or the last change");
 }
 
 static void test_a_rule_for_subjects_that_the_stream_does_not_have_is_found(void)
@@ -177,6 +191,28 @@ static void test_clocks_that_differ_are_found(void)
         strstr(request_text(json_array_get(d.findings, 0), "text"), "1h ahead of this machine's"));
     TEST_ASSERT_NOT_NULL(
         strstr(request_text(json_array_get(d.findings, 1), "text"), "1m behind this machine's"));
+}
+
+/* The server noticed them; both clocks may be right again. */
+static void test_steps_of_the_servers_clock_are_found(void)
+{
+    json_t *answer = json_pack("{s:{s:i}}", "clock", "steps", 0);
+
+    doctor_check_steps(&d, NULL);
+    doctor_check_steps(&d, answer);
+    TEST_ASSERT_EQUAL_size_t(0, json_array_size(d.findings));
+    json_decref(answer);
+    answer = json_pack("{s:{s:i,s:s,s:s}}", "clock", "steps", 2, "last_step", "-1h0m0s",
+                       "last_step_at", "2026-11-18T03:00:00Z");
+    doctor_check_steps(&d, answer);
+    json_decref(answer);
+    expect_text("WARN", "set 2 times since the start, last back by 1h at 2026-11-18 03:00:00Z");
+    answer = json_pack("{s:{s:i,s:s,s:s}}", "clock", "steps", 1, "last_step", "1m0.5s",
+                       "last_step_at", "2026-11-18T03:00:00Z");
+    (void)json_array_clear(d.findings);
+    doctor_check_steps(&d, answer);
+    json_decref(answer);
+    expect_text("WARN", "set 1 time since the start, last forward by 1m");
 }
 
 static void test_a_policy_that_is_not_valid_is_found(void)
@@ -232,9 +268,11 @@ int main(void)
     RUN_TEST(test_history_with_scope_message_is_found);
     RUN_TEST(test_infinite_messages_under_deny_are_found_unless_by_hand_or_rule);
     RUN_TEST(test_rules_that_never_decided_are_found);
+    RUN_TEST(test_one_rule_of_several_that_never_decided_is_found);
     RUN_TEST(test_a_rule_for_subjects_that_the_stream_does_not_have_is_found);
     RUN_TEST(test_a_rule_behind_one_that_decides_always_is_found);
     RUN_TEST(test_clocks_that_differ_are_found);
+    RUN_TEST(test_steps_of_the_servers_clock_are_found);
     RUN_TEST(test_a_policy_that_is_not_valid_is_found);
     RUN_TEST(test_late_expiry_is_found);
     RUN_TEST(test_a_cliff_is_found);
