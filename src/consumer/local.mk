@@ -46,8 +46,15 @@ test_unit_consumer_consumer_costs_SOURCES = test/unit/consumer/test_consumer_cos
 	$(STREAM_WORLD)
 test_unit_consumer_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each,--wrap=work_discard,--wrap=loop_work_finish,--wrap=pending_remove,--wrap=pending_await,--wrap=pending_move_all \
-	-Wl,--wrap=stream_cursor_next_any,--wrap=stream_count,--wrap=subject_match
+test_unit_consumer_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each,--wrap=work_discard,--wrap=loop_work_finish,--wrap=pending_remove,--wrap=pending_await,--wrap=pending_move_all
+
+# Very many filters.
+UNIT_TESTS += test/unit/consumer/filter_costs
+test_unit_consumer_filter_costs_SOURCES = test/unit/consumer/test_filter_costs.c test/support/consumer_world.h \
+	$(STREAM_WORLD)
+test_unit_consumer_filter_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_filter_costs_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_filter_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=stream_cursor_next_any,--wrap=stream_count,--wrap=subject_match
 
 # Another backoff of very many.
 UNIT_TESTS += test/unit/consumer/consumer_backoff
