@@ -358,6 +358,19 @@ int connect_tls_files(struct cli *c, struct http_tls *out)
     return rc == 0 ? find_tls_files(c, out) : rc;
 }
 
+/* nats.c leaves out a signature that begins with a zero byte, which is one in 256, and the server
+ * refuses the credentials.  The next connection signs another nonce. */
+static natsStatus connect_signed(struct cli *c, natsConnection **out)
+{
+    bool signs = find_setting(c, "nkey", "NATS_NKEY", "nkey") != NULL ||
+                 find_setting(c, "creds", "NATS_CREDS", "creds") != NULL;
+    natsStatus s = natsConnection_Connect(out, c->connection->options);
+
+    if (s == NATS_CONNECTION_AUTH_FAILED && signs)
+        s = natsConnection_Connect(out, c->connection->options);
+    return s;
+}
+
 int connect_open(struct cli *c)
 {
     struct cli_connection *k;
@@ -374,13 +387,13 @@ int connect_open(struct cli *c)
         return connect_fail(c, s, "connection");
     if ((rc = set_options(c, k->options)) != 0)
         return rc;
-    s = natsConnection_Connect(&k->nc, k->options);
+    s = connect_signed(c, &k->nc);
     return s == NATS_OK ? 0 : report_failure(c, s);
 }
 
 int connect_another(struct cli *c, natsConnection **out)
 {
-    natsStatus s = natsConnection_Connect(out, c->connection->options);
+    natsStatus s = connect_signed(c, out);
 
     return s == NATS_OK ? 0 : report_failure(c, s);
 }

@@ -1,7 +1,9 @@
 // tool_ops_keys.mjs: `mayfly passwd` and `mayfly nkey` make what a configuration needs, and the tool logs in with it; https pages.
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import net from "node:net";
 import path from "node:path";
+import { fromSeed } from "@nats-io/nkeys";
 import { certs, tlsBlock } from "./lib/certs.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { Terminal, expect, json, mayfly } from "./lib/tool.mjs";
@@ -86,6 +88,30 @@ scenario("nkey: a made key logs in; another one, a damaged and a missing one do 
   assert.match(await expect(2, s, "stream", "ls", "--nkey", other), /the seed has a mistake \(its checksum is wrong\)/);
   assert.match(await expect(2, {}, "nkey", "make", "user", "-o", file), /exists; it is not overwritten/);
   assert.equal(fs.readFileSync(file, "utf8"), seed);
+});
+
+// nats.c leaves such a signature out of CONNECT.
+scenario("nkey: a signature that begins with a zero byte is made again", only, async (t) => {
+  const file = t.prepare().file("user.nk");
+  await expect(0, {}, "nkey", "make", "user", "-o", file);
+  const key = fromSeed(fs.readFileSync(file).subarray(0, 58));
+  const signature = (nonce) => Buffer.from(key.sign(new TextEncoder().encode(nonce)));
+  const nonces = Array.from({ length: 20_000 }, (_, i) => `nonce${i}`);
+  const wrong = nonces.find((n) => signature(n)[0] === 0), right = nonces.find((n) => signature(n)[0] !== 0);
+  const seen = [];
+  const server = net.createServer((socket) => {
+    const nonce = seen.length === 0 ? wrong : right;
+    socket.on("error", () => {});
+    socket.write(`INFO {"server_id":"N","version":"2.15.1","proto":1,"headers":true,"max_payload":1000,"auth_required":true,"nonce":"${nonce}"}\r\n`);
+    socket.once("data", (bytes) => {
+      seen.push(JSON.parse(/CONNECT (\{.*\})/.exec(bytes)[1]).sig === signature(nonce).toString("base64url"));
+      socket.end("-ERR 'Authorization Violation'\r\n");
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.close());
+  await expect(5, { url: `nats://127.0.0.1:${server.address().port}` }, "stream", "ls", "--nkey", file);
+  assert.deepEqual(seen.slice(0, 2), [false, true]);
 });
 
 scenario("nkey show: the public key of a seed, from a file or standard input", only, async (t) => {

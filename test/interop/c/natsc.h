@@ -24,6 +24,9 @@ extern struct server_proc natsc_server; /* stopped and removed by tearDown() */
 natsOptions *natsc_options(void);
 /* A connection with these options, or with natsc_options() when NULL; closed by tearDown(). */
 natsConnection *natsc_connect(natsOptions *o);
+/* The last signature began with a zero byte: nats.c leaves it out, and natsc_connect() connects
+ * again. */
+extern bool natsc_signature_lost;
 /* JetStream whose requests wait for ms; destroyed by the caller. */
 jsCtx *natsc_jetstream(natsConnection *nc, int64_t ms);
 /* Expects the connection to be refused with this status. */
