@@ -228,14 +228,6 @@ static void read_inactive_int(struct opt *c, const struct conf_value *v, void *o
         opt_inactive(c, v, v->key);
 }
 
-static void read_inactive_flag(struct opt *c, const struct conf_value *v, void *options)
-{
-    bool on;
-    (void)options;
-    if (opt_bool(c, v, &on) && on)
-        opt_inactive(c, v, v->key);
-}
-
 static void read_default_sentinel(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
@@ -295,7 +287,7 @@ static const struct opt_field top_fields[] = {
     {"busy_poll", OPT_FN, AT(busy_poll_ns), read_busy_poll, 0, 0},
     {"connect_error_reports", OPT_INT, AT(connect_error_reports), NULL, 0, 0},
     {"reconnect_error_reports", OPT_INT, AT(reconnect_error_reports), NULL, 0, 0},
-    {"proxy_protocol", OPT_FN, OPT_DROP, read_inactive_flag, 0, 0},
+    {"proxy_protocol", OPT_BOOL, AT(proxy_protocol), NULL, 0, 0},
     {"prof_port", OPT_FN, OPT_DROP, read_inactive_port, 0, 0},
     {"prof_block_rate", OPT_FN, OPT_DROP, read_inactive_int, 0, 0},
 

@@ -223,6 +223,7 @@ struct options {
     int64_t connect_error_reports, reconnect_error_reports;
     bool no_header_support, disable_sublist_cache, no_fast_producer_stall;
     bool no_system_account, allow_non_tls;
+    bool proxy_protocol;             /* clients may begin with the header of a load balancer */
     bool operator_set, resolver_set; /* JWT operator mode: parsed, not active, so refuse clients */
 
     struct options_auth auth;

@@ -50,7 +50,14 @@ static void client_unregister(struct client *c)
 
 const char *client_ip(const struct client *c)
 {
+    if (c->proxied != NULL)
+        return c->proxied->ip;
     return c->ws != NULL && c->ws->ip != NULL ? c->ws->ip : net_conn_ip(c->conn);
+}
+
+int client_port(const struct client *c)
+{
+    return c->proxied != NULL ? c->proxied->port : net_conn_port(c->conn);
 }
 
 void client_send_ok(struct client *c)
@@ -304,10 +311,23 @@ static bool tls_peek(struct client *c, uint8_t first)
     return c->phase == CLIENT_WAIT;
 }
 
+static size_t bytes_in(void *arg, const uint8_t *p, size_t n);
+
+/* The header of a load balancer, and what stands behind it unless that is for TLS. */
+static size_t proxied_in(struct client *c, const uint8_t *p, size_t n)
+{
+    size_t used = client_proxy_read(c, p, n);
+    bool more = used < n && c->phase != CLIENT_PROXY && c->phase != CLIENT_TLS;
+
+    return more ? used + bytes_in(c, p + used, n - used) : used;
+}
+
 static size_t bytes_in(void *arg, const uint8_t *p, size_t n)
 {
     struct client *c = arg;
 
+    if (MF_UNLIKELY(c->phase == CLIENT_PROXY))
+        return proxied_in(c, p, n);
     if ((c->phase == CLIENT_TLS_FIRST || c->phase == CLIENT_TLS_PEEK) && !tls_peek(c, p[0]))
         return 0;
     if (c->phase == CLIENT_CLOSING)
@@ -360,6 +380,7 @@ void client_free(struct client *c)
     perms_release(c->perms);
     table_fini(&c->subs);
     free(c->user);
+    free(c->proxied);
     client_ws_free(c->ws);
     free(c);
 }
@@ -445,28 +466,39 @@ static bool tls_throttled(struct server *s)
     return ++s->tls_in_window > limit;
 }
 
-static void client_greet(struct client *c)
+void client_begin(struct client *c)
 {
     struct server *s = c->srv;
     const struct options_tls *t = &s->opts->tls;
+
+    c->phase = CLIENT_WAIT;
+    if (!c->sent_info) {
+        c->phase = t->handshake_first_fallback_ns > 0 ? CLIENT_TLS_FIRST : CLIENT_TLS;
+        if (c->phase == CLIENT_TLS)
+            client_tls_begin(c);
+    } else if (s->tls != NULL && s->opts->allow_non_tls) {
+        c->phase = CLIENT_TLS_PEEK;
+    } else if (s->tls != NULL) {
+        client_tls_begin(c);
+    }
+    if (c->phase != CLIENT_CLOSING)
+        client_timer_start(c);
+}
+
+static void client_greet(struct client *c)
+{
+    struct server *s = c->srv;
 
     if (s->tls != NULL && tls_throttled(s)) {
         client_close(c, "Connection throttling is active. Please try again later.", REASON_TLS);
         return;
     }
-    if (s->tls != NULL && t->handshake_first) {
-        c->phase = t->handshake_first_fallback_ns > 0 ? CLIENT_TLS_FIRST : CLIENT_TLS;
-        if (c->phase == CLIENT_TLS)
-            client_tls_begin(c);
-    } else {
+    if (s->opts->proxy_protocol)
+        client_proxy_begin(c);
+    if (s->tls == NULL || !s->opts->tls.handshake_first)
         client_send_info(c, false);
-        if (s->tls != NULL && s->opts->allow_non_tls)
-            c->phase = CLIENT_TLS_PEEK;
-        else if (s->tls != NULL)
-            client_tls_begin(c);
-    }
-    if (c->phase != CLIENT_CLOSING)
-        client_timer_start(c);
+    if (!s->opts->proxy_protocol)
+        client_begin(c);
 }
 
 static bool client_admit(struct client *c)

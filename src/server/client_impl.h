@@ -13,6 +13,7 @@
 #include "session/delivery.h"
 #include "session/grants.h"
 #include "session/nonce.h"
+#include "session/proxy.h"
 #include "session/reason.h"
 #include "session/trace.h"
 #include "ws/ws.h"
@@ -20,6 +21,7 @@
 struct server;
 
 enum client_phase {
+    CLIENT_PROXY,     /* the header of a load balancer is expected, or the client itself */
     CLIENT_TLS_FIRST, /* nothing sent yet: the peer begins with a TLS hello (or the fallback fires)
                        */
     CLIENT_TLS_PEEK,  /* INFO sent in clear; the first byte distinguishes TLS from plain */
@@ -87,10 +89,11 @@ struct client {
     int64_t next_ping_ns;
     struct client_job *job; /* running check of credentials */
 
-    char nonce[NONCE];        /* "" when none was sent */
-    struct connect_opts opts; /* options of CONNECT, secrets wiped after the check */
-    char *user;               /* authenticated name, or NULL */
-    struct client_ws *ws;     /* values of the handshake; NULL for TCP clients */
+    char nonce[NONCE];          /* "" when none was sent */
+    struct connect_opts opts;   /* options of CONNECT, secrets wiped after the check */
+    char *user;                 /* authenticated name, or NULL */
+    struct client_ws *ws;       /* values of the handshake; NULL for TCP clients */
+    struct proxy_peer *proxied; /* the client behind a load balancer; NULL: the peer itself */
 };
 
 /* --- client.c --------------------------------------------------------------------------------- */
@@ -108,6 +111,9 @@ void client_plain_begin(struct client *c);
 void client_send_info(struct client *c, bool after_connect);
 void client_send_ldm(struct client *c);
 const char *client_ip(const struct client *c);
+int client_port(const struct client *c);
+/* TLS or plain text, as configured; after the header of a load balancer. */
+void client_begin(struct client *c);
 /* 127.0.0.1:5000 - cid:7 - "v1.2:c:name" - "A/user:u", for log lines. */
 const char *client_label(const struct client *c, char *dst, size_t cap);
 int64_t client_auth_timeout(const struct client *c);
@@ -128,6 +134,12 @@ void client_ws_free(struct client_ws *w);
 void client_ws_farewell(const struct client *c);
 /* Fills credentials that CONNECT does not give from cookies. */
 void client_ws_cookies(struct client *c);
+
+/* --- client_proxy.c --------------------------------------------------------------------------- */
+void client_proxy_begin(struct client *c);
+/* Returns the bytes that were the header's; the others are the client's own. */
+size_t client_proxy_read(struct client *c, const uint8_t *p, size_t n);
+void client_proxy_late(struct client *c);
 
 /* --- client_auth.c ---------------------------------------------------------------------------- */
 /* A CONNECT line.  Returns false when the rest of the input must wait (a worker checks). */

@@ -37,7 +37,7 @@ void client_info_of(const struct client *c, struct client_info *out)
         .cid = c->cid,
         .kind = c->kind,
         .ip = client_ip(c),
-        .port = net_conn_port(c->conn),
+        .port = client_port(c),
         .start_ns = c->start_wall_ns,
         .last_ns = loop_wall_ns(c->srv->loop) - quiet,
         .reason = reason_text(c->close_reason),

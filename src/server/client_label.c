@@ -47,7 +47,7 @@ const char *client_label(const struct client *c, char *dst, size_t cap)
 {
     struct mf_buf b = MF_BUF_INIT;
 
-    (void)snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), net_conn_port(c->conn),
+    (void)snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), client_port(c),
                    c->kind == CLIENT_WS ? "wid" : "cid", (unsigned long long)c->cid);
     label_client(&b, &c->opts);
     label_user(&b, c);

@@ -127,6 +127,9 @@ void client_timer_fired(void *client)
     char label[256];
 
     switch (c->phase) {
+    case CLIENT_PROXY:
+        client_proxy_late(c);
+        return;
     case CLIENT_TLS_FIRST:
         if (c->srv->tls != NULL && c->srv->opts->tls.handshake_first_fallback_ns <= 0) {
             client_close(c, NULL, REASON_TLS);

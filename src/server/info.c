@@ -38,7 +38,8 @@ static void info_client(struct jsonw *w, const struct client *c, bool after_conn
     const struct server *s = c->srv;
 
     jsonw_u64(w, "client_id", c->cid);
-    jsonw_opt_str(w, "client_ip", client_ip(c));
+    if (c->phase != CLIENT_PROXY) /* not known yet */
+        jsonw_opt_str(w, "client_ip", client_ip(c));
     if (!after_connect)
         jsonw_opt_str(w, "nonce", c->nonce);
     jsonw_opt_str(w, "cluster", s->opts->cluster.set ? s->opts->cluster.name : NULL);

@@ -93,6 +93,8 @@ static int listen_clients(struct server *s, struct mf_error *e)
              net_listener_port(s->listener));
     if (s->tls != NULL)
         log_info("TLS required for client connections");
+    if (s->opts->proxy_protocol)
+        log_info("PROXY protocol enabled for client connections");
     return 0;
 }
 

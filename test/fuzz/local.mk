@@ -43,6 +43,12 @@ EXTRA_DIST += %D%/corpus %D%/proto.dict %D%/header.dict %D%/conf.dict %D%/connec
 %C%_fuzz_connect_CPPFLAGS = $(FUZZFLAGS_CPP) $(JANSSON_CFLAGS)
 %C%_fuzz_connect_LDFLAGS = $(FUZZFLAGS_LD)
 
+FUZZERS += %D%/fuzz_proxy
+%C%_fuzz_proxy_SOURCES = %D%/fuzz_proxy.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_proxy_LDADD = src/session/libsession.a $(CODEC_LIBS)
+%C%_fuzz_proxy_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_proxy_LDFLAGS = $(FUZZFLAGS_LD)
+
 # ws and http: no net here, the harness is the connection.
 FUZZERS += %D%/fuzz_ws %D%/fuzz_http
 EXTRA_DIST += %D%/ws.dict %D%/http.dict
