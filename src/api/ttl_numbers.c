@@ -202,5 +202,6 @@ void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_stead
     jsonw_u64(w, "bytes", y->bytes);
     jsonw_f64(w, "per_second", y->per_second);
     jsonw_f64(w, "mean_ttl_s", y->mean_ttl_s);
+    jsonw_f64(w, "covered_s", y->covered_s);
     jsonw_end(w);
 }

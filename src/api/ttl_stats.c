@@ -81,6 +81,7 @@ static void write_all(struct jsonw *w, struct ttl_look *k, struct stream *s)
     struct store_at next;
     bool more;
 
+    stream_hour_begin(s); /* somebody wants to know: a stream without a policy counts from now on */
     ttl_numbers_add(&n, s);
     if (stream_forecast_sum(k->tally, &day))
         ttl_numbers_add_ahead(&n, s, &day);

@@ -36,6 +36,11 @@ void hour_start(struct stream *s)
     }
 }
 
+void stream_hour_begin(struct stream *s)
+{
+    hour_start(s);
+}
+
 void hour_free(struct stream *s)
 {
     free(s->hour);
@@ -168,7 +173,8 @@ struct stream_steady stream_steady_of(const struct stream_hour *h, double ttls, 
 {
     double seconds = h->covered_ns < CLOCK_S ? 1 : (double)h->covered_ns / 1e9;
     struct stream_steady y = {.per_second = ttls / seconds,
-                              .mean_ttl_s = ttls > 0 ? ttl_sum_s / ttls : 0};
+                              .mean_ttl_s = ttls > 0 ? ttl_sum_s / ttls : 0,
+                              .covered_s = (double)h->covered_ns / 1e9};
     double msgs = y.per_second * y.mean_ttl_s;
 
     y.msgs = (uint64_t)(msgs + 0.5);

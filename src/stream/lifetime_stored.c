@@ -43,13 +43,19 @@ static int64_t header_ttl(const struct stream *s, struct mf_slice hdr)
     return ttl;
 }
 
+static bool is_marker(struct mf_slice hdr)
+{
+    struct mf_slice value;
+
+    return header_get(hdr, "Nats-Marker-Reason", &value);
+}
+
 /* A server's marker, and a plan of a schedule, have their own TTL alone. */
 static bool is_exempt(struct mf_slice hdr)
 {
     struct mf_slice value;
 
-    return header_get(hdr, "Nats-Schedule", &value) ||
-           header_get(hdr, "Nats-Marker-Reason", &value);
+    return header_get(hdr, "Nats-Schedule", &value) || is_marker(hdr);
 }
 
 /* Bounds cut a TTL that was stored before they were set. */
@@ -75,6 +81,7 @@ bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t fro
 
     decide_by(s, s->governor, &in, s->cfg.allow_msg_ttl ? header_ttl(s, m->hdr) : TTL_NONE,
               is_permanent, d);
+    d->marker = d->ttl != TTL_NONE && is_marker(m->hdr);
     if (d->ttl == TTL_NONE && s->cfg.max_age_ns > 0)
         d->by = POLICY_BY_MAX_AGE;
     return d->ttl != TTL_NONE || s->cfg.max_age_ns > 0;

@@ -26,6 +26,8 @@ struct stream_hour {
     int64_t ttl_p50_s, ttl_p99_s, ttl_max_s; /* asked for by writers or given by the policy */
 };
 void stream_hour(struct stream *s, struct stream_hour *out);
+/* Counting begins with the first policy, the first message with a deadline, or this call. */
+void stream_hour_begin(struct stream *s);
 /* Of several streams together: adds those of one.  The quantiles of *sum are right again after
  * stream_hour_quantiles().  O(1). */
 void stream_hour_add(struct stream_hour *sum, const struct stream_hour *h);
@@ -34,6 +36,7 @@ void stream_hour_quantiles(struct stream_hour *h);
 /* Where a stream is heading: the rate of the last hour times the mean TTL given in it. */
 struct stream_steady {
     double per_second, mean_ttl_s;
+    double covered_s; /* the time that the rate was measured over */
     uint64_t msgs, bytes;
 };
 /* ttls messages with ttl_sum_s seconds together, out of those stored in the last hour. */

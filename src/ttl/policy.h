@@ -118,6 +118,7 @@ struct policy_decision {
     bool rule_clamped;           /* a value of the policy's own was outside its bounds */
     int64_t asked;               /* clamped or rejected: the client's TTL, */
     int64_t limit;               /* and the bound it met; TTL_NEVER: `never` is denied */
+    bool marker; /* a server's delete marker: its own TTL is the stream's, policies pass over it */
     bool by_operator; /* policy_bound() only: it is the server's configuration that denies */
     /* The work of this call: rules tried (at most 64), bytes of JSON read (at most 16 KB for each
      * of at most 4 pointers, and as much again to read the values there). */
@@ -131,7 +132,8 @@ void policy_resolve(const struct policy *p, const struct policy_message *m,
 /* "48h0m0s is above the maximum of 24h0m0s", "never is not allowed here". */
 #define POLICY_REFUSAL 128
 const char *policy_refusal(char dst[POLICY_REFUSAL], const struct policy_decision *d);
-/* "client", "rule:bucket (linked)", "pattern:cache", "server", ...: as decided_by shows it. */
+/* "client", "rule:bucket (linked)", "pattern:cache", "server", "marker", ...: as decided_by shows
+ * it. */
 #define POLICY_BY_TEXT 96
 const char *policy_by_text(char dst[POLICY_BY_TEXT], const struct policy *p,
                            const struct policy_decision *d);

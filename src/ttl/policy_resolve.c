@@ -361,7 +361,9 @@ const char *policy_by_text(char dst[POLICY_BY_TEXT], const struct policy *p,
 {
     const char *word = policy_by_word(d->by);
 
-    if (d->by == POLICY_BY_RULE)
+    if (d->marker)
+        snprintf(dst, POLICY_BY_TEXT, "marker");
+    else if (d->by == POLICY_BY_RULE)
         snprintf(dst, POLICY_BY_TEXT, "rule:%s%s", p->rules.at[d->rule].text.id,
                  d->linked ? " (linked)" : "");
     else if (d->by == POLICY_BY_PATTERN)

@@ -202,7 +202,7 @@ plain("R000_70_what_if_tells_how_many_messages_a_change_would_touch", ours, asyn
     from_written: { change: 8, set: 8, infinite: 0, unchanged: 1, expire_now: 0 },
     decided: { client: 1, default: 8 },
   });
-  assert.deepEqual(Object.keys(r.steady), ["msgs", "bytes", "per_second", "mean_ttl_s"]);
+  assert.deepEqual(Object.keys(r.steady), ["msgs", "bytes", "per_second", "mean_ttl_s", "covered_s"]);
   // nothing was written, and the policy is the same
   const after = await Promise.all(["k.0", "own", "hand"].map((n) => life(c, n)));
   assert.deepEqual(after.map((x) => [x.expires, x.state]), before.map((x) => [x.expires, x.state]));

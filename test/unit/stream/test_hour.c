@@ -124,6 +124,7 @@ static void test_R003_11_one_message_a_second_that_lives_a_minute_makes_sixty(vo
             TEST_ASSERT_UINT64_WITHIN(3, 60, steady().msgs);
             TEST_ASSERT_INT64_WITHIN(50, 1000, (int64_t)(steady().per_second * 1000));
             TEST_ASSERT_EQUAL_INT64(60, (int64_t)steady().mean_ttl_s);
+            TEST_ASSERT_INT64_WITHIN(60, i + 1 < 3600 ? i + 1 : 3600, (int64_t)steady().covered_s);
             TEST_ASSERT_UINT64_WITHIN(4, 60, world_count(&w)); /* and so many there are */
         }
     }
