@@ -80,6 +80,13 @@ static void put_flow(struct mf_buf *out, const char *name, const json_t *v, cons
             human_bytes(text, (uint64_t)number_of(v, bytes)));
 }
 
+/* Descriptors may allow fewer than the configuration; a nats-server does not say how many. */
+static int64_t most_connections(const json_t *v)
+{
+    return number_of(v, json_object_get(v, "possible_connections") != NULL ? "possible_connections"
+                                                                           : "max_connections");
+}
+
 void server_report_table(struct mf_buf *out, const struct server_report *r, const char *url)
 {
     json_t *h = parse_object(r->health), *v = parse_object(r->varz);
@@ -97,8 +104,7 @@ void server_report_table(struct mf_buf *out, const struct server_report *r, cons
         put_row(out, "health", "%s: %s", text_of(h, "status"), text_of(h, "error"));
     put_row(out, "uptime", "%s", text_of(v, "uptime"));
     put_row(out, "connections", "%" PRId64 " of %" PRId64 ", %" PRId64 " since the start",
-            number_of(v, "connections"), number_of(v, "max_connections"),
-            number_of(v, "total_connections"));
+            number_of(v, "connections"), most_connections(v), number_of(v, "total_connections"));
     put_row(out, "subscriptions", "%" PRId64, number_of(v, "subscriptions"));
     put_flow(out, "in", v, "in_msgs", "in_bytes");
     put_flow(out, "out", v, "out_msgs", "out_bytes");

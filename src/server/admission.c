@@ -41,8 +41,7 @@ void admission_init(struct server *s)
     mf_list_init(&s->unknown);
 }
 
-/* 0: no connection is accepted. */
-static uint64_t find_limit(const struct server *s)
+uint64_t admission_limit(const struct server *s)
 {
     uint64_t most = s->files_max > s->files_kept ? s->files_max - s->files_kept : 0;
     int64_t wanted = s->opts->max_connections;
@@ -57,14 +56,14 @@ void admission_log(struct server *s)
     net_keep_files(s->loop, s->files_kept);
     if (s->opts->max_connections < 0)
         return;
-    if (find_limit(s) < (uint64_t)s->opts->max_connections)
+    if (admission_limit(s) < (uint64_t)s->opts->max_connections)
         log_warn("At most %llu connections, not %lld: of %llu descriptors (ulimit -n) %u are kept "
                  "for files",
-                 (unsigned long long)find_limit(s), (long long)s->opts->max_connections,
+                 (unsigned long long)admission_limit(s), (long long)s->opts->max_connections,
                  (unsigned long long)s->files_max, s->files_kept);
     else
         log_info("At most %llu connections; of %llu descriptors %u are kept for files",
-                 (unsigned long long)find_limit(s), (unsigned long long)s->files_max,
+                 (unsigned long long)admission_limit(s), (unsigned long long)s->files_max,
                  s->files_kept);
 }
 
@@ -101,7 +100,7 @@ static bool make_room(struct server *s)
 bool admission_allows(const struct client *c)
 {
     struct server *s = c->srv;
-    bool many = s->nclients > find_limit(s);
+    bool many = s->nclients > admission_limit(s);
 
-    return (!many && !net_conn_crowds(c->conn)) || (find_limit(s) > 0 && make_room(s));
+    return (!many && !net_conn_crowds(c->conn)) || (admission_limit(s) > 0 && make_room(s));
 }

@@ -21,7 +21,9 @@ const struct auth *server_auth(const struct server *s);       /* likewise */
 const struct server_counters *server_counters(const struct server *s);
 const char *server_program(const struct server *s); /* argv[0] */
 uint32_t server_clients(const struct server *s);    /* open connections */
-uint64_t server_subs(const struct server *s);       /* subscriptions of clients, in all accounts */
+/* How many there may be: max_connections, or fewer where descriptors are short. */
+uint64_t server_max_clients(const struct server *s);
+uint64_t server_subs(const struct server *s); /* subscriptions of clients, in all accounts */
 int64_t server_start_wall_ns(const struct server *s);
 int64_t server_start_mono_ns(const struct server *s);
 int64_t server_config_load_ns(const struct server *s); /* wall clock */

@@ -39,6 +39,10 @@ uint32_t server_clients(const struct server *s)
 {
     return s->nclients;
 }
+uint64_t server_max_clients(const struct server *s)
+{
+    return admission_limit(s);
+}
 uint64_t server_subs(const struct server *s)
 {
     return s->nsubs;

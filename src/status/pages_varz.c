@@ -57,6 +57,7 @@ static void varz_identity(struct status *s, struct jsonw *w)
     jsonw_opt_bool(w, "tls_verify",
                    server_has_tls(s->server) && (o->tls.verify || o->tls.verify_and_map));
     jsonw_i64(w, "max_connections", o->max_connections);
+    jsonw_u64(w, "possible_connections", server_max_clients(s->server));
     if (o->max_subscriptions > 0)
         jsonw_i64(w, "max_subscriptions", o->max_subscriptions);
     jsonw_i64(w, "ping_interval", o->ping_interval_ns);

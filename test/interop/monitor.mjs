@@ -27,6 +27,7 @@ scenario("varz: what the tools read", async (t) => {
   assert.equal(v.host, "127.0.0.1");
   assert.equal(v.port, s.port);
   assert.equal(v.max_connections, 77);
+  if (isMayfly) assert.equal(v.possible_connections, 77);
   assert.equal(v.max_payload, 1048576);
   assert.equal(v.max_pending, 67108864);
   assert.equal(v.max_control_line, 4096);

@@ -11,7 +11,7 @@ import { until } from "./lib/wait.mjs";
 
 // What only one of the two has: our version; flags of a JetStream this version does not serve; the
 // expiry of certificates.
-const OURS = ["mayfly"];
+const OURS = ["mayfly", "possible_connections"];
 const THEIRS = ["feature_flags", "tls_cert_not_after"];
 const fields = (o) => Object.keys(o).filter((k) => !OURS.includes(k) && !THEIRS.includes(k));
 const has = (o, list, what) => assert.deepEqual(fields(o), list.split(/\s+/).filter(Boolean), what);

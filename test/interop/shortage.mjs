@@ -7,6 +7,7 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { jetstreamBlock } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { binary } from "./lib/server.mjs";
+import { expect } from "./lib/tool.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 // The server under a limit of bash's ulimit.
@@ -147,4 +148,12 @@ scenario("passwords of strangers do not stand before the disk", { only: "mayfly"
   assert.ok(answered() < 20, `${answered()} of 24 passwords were checked before that of another address`);
   await until("all answers", () => answered() === 24);
   for (const r of strangers) assert.match(r.buf, /-ERR 'Authorization Violation'/);
+});
+
+scenario("few descriptors: /varz, `mayfly server check` and the log give one number of possible connections", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ monitor: true, program: limited(t, "-n 320") });
+  const said = Number(s.log().match(/At most (\d+) connections, not 65536/)[1]);
+  const varz = (await s.page("/varz")).json;
+  assert.deepEqual([varz.max_connections, varz.possible_connections], [65536, said]);
+  assert.match(await expect(0, {}, "server", "check", s.http), new RegExp(`^connections +0 of ${said}, `, "m"));
 });
