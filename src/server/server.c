@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ADVICE 128 /* bytes of it */
+
 static int64_t now_ns(void *arg)
 {
     struct server *s = arg;
@@ -55,6 +57,18 @@ static int listen_idle(struct server *s, struct mf_error *e)
     return 0;
 }
 
+/* Says what to type when a port is taken. */
+static const char *busy_advice(char dst[ADVICE], int code, const char *flag)
+{
+    dst[0] = '\0';
+    if (code == MF_EXISTS)
+        (void)snprintf(dst, ADVICE,
+                       "; stop the program that has it (ss -ltnp names it), or name another port: "
+                       "%s PORT",
+                       flag);
+    return dst;
+}
+
 static int open_monitor(struct server *s, struct monitor **out, int port, struct net_tls *tls,
                         struct mf_error *e)
 {
@@ -63,12 +77,15 @@ static int open_monitor(struct server *s, struct monitor **out, int port, struct
                                 .port = port,
                                 .base_path = s->opts->http_base_path,
                                 .tls = tls};
+    struct mf_error why;
+    char advice[ADVICE];
     int rv;
 
     if (port == 0)
         return 0;
-    if (monitor_open(out, s->loop, &o, e) != 0)
-        return mf_wrap(e, "Can't start monitoring");
+    if ((rv = monitor_open(out, s->loop, &o, &why)) != 0)
+        return mf_fail(e, why.code, "Can't start monitoring: %s%s", why.text,
+                       busy_advice(advice, rv, tls != NULL ? "-ms" : "-m"));
     log_info("Starting %s monitor on %s:%d", tls != NULL ? "https" : "http", monitor_host(*out),
              monitor_port(*out));
     rv = notify_monitor_opened(s, *out);
@@ -78,17 +95,14 @@ static int open_monitor(struct server *s, struct monitor **out, int port, struct
 static int listen_clients(struct server *s, struct mf_error *e)
 {
     struct mf_error why;
+    char advice[ADVICE];
 
     if (s->opts->dont_listen)
         return 0;
     if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accept_client, s, &why) !=
         0)
         return mf_fail(e, why.code, "Error listening on port: %s:%d, \"%s\"%s", s->opts->host,
-                       s->opts->port, why.text,
-                       why.code == MF_EXISTS
-                           ? "; stop the program that has it (ss -ltnp names it), or name another "
-                             "port: -p PORT"
-                           : "");
+                       s->opts->port, why.text, busy_advice(advice, why.code, "-p"));
     log_info("Listening for client connections on %s:%d", s->opts->host,
              net_listener_port(s->listener));
     if (s->tls != NULL)
