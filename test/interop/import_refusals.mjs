@@ -7,7 +7,7 @@ import net from "node:net";
 import path from "node:path";
 import { JS, api, ask, ready } from "./lib/backup.mjs";
 import { HOUR, check, create, durable, fetch, imported, made, outcomes, picture, program, publish, settle, streamDir } from "./lib/nats_files.mjs";
-import { inTerminal, live, mayfly } from "./lib/tool.mjs";
+import { expect, inTerminal, live, mayfly } from "./lib/tool.mjs";
 import { until } from "./lib/wait.mjs";
 
 const tenMessages = async (nc, name = "A") => {
@@ -164,9 +164,42 @@ check("nothing is changed by --dry-run; existing streams are refused or skipped;
   const again = await mayfly(dry.server, "import", store.dir, "--json");
   assert.equal(again.code, 1);
   assert.match(JSON.parse(again.stdout).streams[0].reason, /has a stream of that name/);
+  const tried = async (code, ...args) => {
+    const r = await mayfly(dry.server, "import", store.dir, "--dry-run", "--json", ...args);
+    assert.equal(r.code, code, r.stdout + r.stderr);
+    return JSON.parse(r.stdout);
+  };
+  const known = await tried(1);
+  assert.deepEqual([known.server_asked, outcomes(known)], [true, { A: "refused" }]);
+  assert.match(known.streams[0].reason, /has a stream of that name; --skip-existing/);
+  assert.deepEqual(outcomes(await tried(0, "--skip-existing")), { A: "skipped" });
   const skipped = await mayfly(dry.server, "import", store.dir, "--json", "--skip-existing");
   assert.equal(skipped.code, 0);
   assert.deepEqual(outcomes(JSON.parse(skipped.stdout)), { A: "skipped" });
+});
+
+check("--dry-run asks the server for its subjects and its limit of a message; without a server it checks the files", async (t) => {
+  const store = await made(t, (nc) => tenMessages(nc));
+  const { config: stored } = store.said.A;
+  const server = await t.server({ config: 'max_payload: 1KB\njetstream { store_dir: "DIR/js" }\n' });
+  const dry = (...args) => mayfly(server, "import", store.dir, "--dry-run", ...args);
+  assert.equal((await dry()).code, 0);
+  await expect(0, server, "stream", "create", "OTHER", "--subjects", stored.subjects[0]);
+  const taken = await dry();
+  assert.equal(taken.code, 1);
+  assert.match(taken.stdout, /A: stream OTHER of the server has messages on \S+, or could have\n0 can be imported, 0 skipped, 1 refused; nothing was changed/);
+  const large = await made(t, async (nc) => {
+    await create(nc, { name: "LARGE", subjects: ["large"] });
+    await publish(nc, "large", "x".repeat(2000));
+  });
+  const r = await mayfly(server, "import", large.dir, "--dry-run");
+  assert.equal(r.code, 1);
+  assert.match(r.stdout, /LARGE: message 1 has \d+ bytes; max_payload of the server is 1024/);
+  await server.stop();
+  const alone = await dry();
+  assert.equal(alone.code, 0, alone.stderr);
+  assert.match(alone.stderr, /no server at [^]*only the files are checked/);
+  assert.match(alone.stdout, /1 can be imported, 0 skipped, 0 refused, by their files alone; nothing was changed/);
 });
 
 check("a server with too little room refuses a stream, and keeps nothing of it", async (t) => {

@@ -122,28 +122,88 @@ static int check_unused(struct import *m)
 
 /* --- sending -------------------------------------------------------------------------------- */
 
-static int send_stream(struct import *m, struct import_stream *x)
+/* Does the server have it already?  Then it is refused or skipped. */
+static int check_absent(struct import *m, struct import_stream *x)
 {
     struct request_error err = {.code = 0};
     json_t *doc = NULL;
     int rc = request_api(m->c, NULL, import_name(x), &doc, &err, "STREAM.INFO.%s", import_name(x));
 
     json_decref(doc);
-    if (rc != 0)
+    if (rc != 0 || err.code == 404)
         return rc;
-    if (err.code == 0 && cli_on(m->c, "skip-existing")) {
+    if (err.code != 0)
+        return request_refused(m->c, &err, import_name(x));
+    if (cli_on(m->c, "skip-existing")) {
         x->outcome = IMPORT_SKIPPED;
         (void)snprintf(x->why, sizeof x->why, "the server has a stream of that name");
-        return 0;
-    }
-    if (err.code == 0) {
+    } else
         import_refuse(x, "the server has a stream of that name; --skip-existing passes over it, or "
                          "remove it there first");
-        return 0;
+    return 0;
+}
+
+/* Does a stream of the server store one of its subjects? */
+static int check_subjects(struct import *m, struct import_stream *x)
+{
+    const json_t *subject;
+    size_t i;
+    int rc = 0;
+
+    json_array_foreach(json_object_get(x->store->config, "subjects"), i, subject)
+    {
+        struct request_error err = {.code = 0};
+        json_t *body = json_pack("{s:O}", "subject", subject), *doc = NULL;
+        const char *other;
+
+        rc = request_api(m->c, body, import_name(x), &doc, &err, "STREAM.NAMES");
+        other = json_string_value(json_array_get(json_object_get(doc, "streams"), 0));
+        if (rc == 0 && err.code != 0)
+            rc = request_refused(m->c, &err, import_name(x));
+        else if (rc == 0 && other != NULL)
+            import_refuse(x, "stream %.60s of the server has messages on %.200s, or could have",
+                          other, json_string_value(subject));
+        json_decref(body);
+        json_decref(doc);
+        if (rc != 0 || x->outcome != IMPORT_READY)
+            break;
     }
-    if (err.code != 404)
-        return request_refused(m->c, &err, import_name(x));
-    return import_send(m, x);
+    return rc;
+}
+
+static int send_stream(struct import *m, struct import_stream *x)
+{
+    int rc = check_absent(m, x);
+
+    return rc == 0 && x->outcome == IMPORT_READY ? import_send(m, x) : rc;
+}
+
+/* Asks for the obstacles that an import would meet at the server. */
+static int try_stream(struct import *m, struct import_stream *x)
+{
+    int rc = check_absent(m, x);
+
+    if (rc == 0 && x->outcome == IMPORT_READY)
+        rc = check_subjects(m, x);
+    if (rc == 0 && x->outcome == IMPORT_READY)
+        import_check_size(m, x);
+    return rc;
+}
+
+/* --dry-run without a server checks the files alone. */
+static int try_streams(struct import *m)
+{
+    int rc = 0;
+
+    m->asked = connect_open(m->c) == 0;
+    if (!m->asked)
+        (void)cli_fail(m->c, 0,
+                       "only the files are checked: nobody is asked whether the streams have room "
+                       "there");
+    for (size_t i = 0; m->asked && rc == 0 && i < m->n; i++)
+        if (m->streams[i].outcome == IMPORT_READY)
+            rc = cli_interrupted() ? CLI_USAGE : try_stream(m, &m->streams[i]);
+    return rc;
 }
 
 static bool has_origin(const struct import_stream *x, const char *name)
@@ -229,8 +289,8 @@ static int import_streams(struct import *m)
         rc = connect_open(m->c);
     for (size_t i = 0; rc == 0 && i < m->n; i++)
         read_stream(m, &m->streams[i]);
-    if (rc == 0 && !dry)
-        rc = send_streams(m);
+    if (rc == 0)
+        rc = dry ? try_streams(m) : send_streams(m);
     if (m->n > 0 && (rc == 0 || has_begun(m)))
         import_print(m, dry);
     else if (rc == 0)
@@ -255,7 +315,8 @@ static const struct cli_flag flags[] = {
     {"stream", 0, CLI_TEXTS, "NAME", "only this stream; may be given several times"},
     {"skip-existing", 0, CLI_SWITCH, NULL, "pass over streams that the server has already"},
     {"keep-readable", 0, CLI_SWITCH, NULL, "import damaged streams without what cannot be read"},
-    {"dry-run", 0, CLI_SWITCH, NULL, "read and check the store, and change nothing"},
+    {"dry-run", 0, CLI_SWITCH, NULL,
+     "check the store, and that the server has no such streams; change nothing"},
     {0},
 };
 

@@ -39,6 +39,7 @@ struct import {
     size_t naccounts, accounts_cap;
     struct import_stream *streams;
     size_t n, cap;
+    bool asked; /* --dry-run: there was a server to ask */
 };
 const char *import_name(const struct import_stream *x);
 void import_refuse(struct import_stream *x, const char *fmt, ...) MF_PRINTF(2, 3);
@@ -59,7 +60,9 @@ pid_t import_user_of(const char *dir);
 MF_MUSTCHECK int import_mark(struct import_marks *k, const char *dir);
 bool import_changed(const struct import_stream *x);
 
-/* import_send.c: the stream is created by the server, or x is refused.  0, or an exit code if
+/* import_send.c: a message that is too large for the server: x is refused. */
+void import_check_size(const struct import *m, struct import_stream *x);
+/* The stream is created by the server, or x is refused.  0, or an exit code if
  * Ctrl-C came or the connection is of no more use. */
 MF_MUSTCHECK int import_send(struct import *m, struct import_stream *x);
 

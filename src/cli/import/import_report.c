@@ -90,8 +90,8 @@ static size_t count_outcome(const struct import *m, enum import_outcome o)
 
 static void print_table(struct import *m, bool dry_run)
 {
-    static const char *const heads[] = {"stream",   "messages",  "bytes",  "deleted",
-                                        "with TTL", "consumers", "format", "outcome"};
+    static const char *const heads[] = {"STREAM",   "MESSAGES",  "BYTES",  "DELETED",
+                                        "WITH TTL", "CONSUMERS", "FORMAT", "OUTCOME"};
     FILE *out = m->c->term.out;
     struct table t;
 
@@ -102,8 +102,11 @@ static void print_table(struct import *m, bool dry_run)
     for (size_t i = 0; i < m->n; i++)
         print_notes(m, &m->streams[i]);
     if (dry_run)
-        fprintf(out, "%zu can be imported, %zu refused; nothing was changed (--dry-run).\n",
-                count_outcome(m, IMPORT_READY), count_outcome(m, IMPORT_REFUSED));
+        fprintf(out,
+                "%zu can be imported, %zu skipped, %zu refused%s; nothing was changed "
+                "(--dry-run).\n",
+                count_outcome(m, IMPORT_READY), count_outcome(m, IMPORT_SKIPPED),
+                count_outcome(m, IMPORT_REFUSED), m->asked ? "" : ", by their files alone");
     else
         fprintf(out, "%zu imported, %zu skipped, %zu refused.\n", count_outcome(m, IMPORT_TAKEN),
                 count_outcome(m, IMPORT_SKIPPED), count_outcome(m, IMPORT_REFUSED));
@@ -161,6 +164,8 @@ static void print_json(struct import *m, bool dry_run)
     json_object_set_new(doc, "directory", json_string(m->dir));
     json_object_set_new(doc, "account", json_string(m->account));
     json_object_set_new(doc, "dry_run", json_boolean(dry_run));
+    if (dry_run)
+        json_object_set_new(doc, "server_asked", json_boolean(m->asked));
     for (size_t i = 0; i < m->n; i++)
         json_array_append_new(list, describe_stream(&m->streams[i]));
     json_object_set_new(doc, "streams", list);

@@ -271,6 +271,18 @@ static int begin_restore(struct sender *s)
     return rc;
 }
 
+void import_check_size(const struct import *m, struct import_stream *x)
+{
+    int64_t max = natsConnection_GetMaxPayload(connect_get(m->c));
+
+    if (max > 0 && x->store->largest > (uint64_t)max)
+        import_refuse(x,
+                      "message %llu has %llu bytes; max_payload of the server is %lld: raise it "
+                      "there",
+                      (unsigned long long)x->store->largest_seq,
+                      (unsigned long long)x->store->largest, (long long)max);
+}
+
 int import_send(struct import *m, struct import_stream *x)
 {
     struct sender s = {.m = m, .x = x, .nc = connect_get(m->c)};
@@ -278,14 +290,9 @@ int import_send(struct import *m, struct import_stream *x)
     char label[80];
     int rc;
 
-    if (max > 0 && x->store->largest > (uint64_t)max) {
-        import_refuse(x,
-                      "message %llu has %llu bytes; max_payload of the server is %lld: raise it "
-                      "there",
-                      (unsigned long long)x->store->largest_seq,
-                      (unsigned long long)x->store->largest, (long long)max);
+    import_check_size(m, x);
+    if (x->outcome == IMPORT_REFUSED)
         return 0;
-    }
     s.chunk = max > 0 && max < CHUNK ? (size_t)max : CHUNK;
     rc = begin_restore(&s);
     if (rc != 0 || x->outcome == IMPORT_REFUSED)
