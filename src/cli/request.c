@@ -174,6 +174,27 @@ void request_hint_absent(struct cli *c, const char *what)
     mf_buf_fini(&bucket);
 }
 
+/* A message that is not there; what: drafts/key, or ORDERS seq 7. */
+static void hint_no_message(const struct cli *c, const char *what)
+{
+    static const struct {
+        const char *group, *command, *end;
+    } hints[] = {
+        {"kv ", "kv keys", "lists the keys that have a value"},
+        {"object ", "object ls", "lists the objects"},
+        {"ttl ", "ttl ls", "lists what expires, with --state never what does not"},
+        {"stream ", "stream info", "shows which sequences there are"},
+    };
+    struct mf_buf name = MF_BUF_INIT;
+
+    term_safe(&name, mf_slice(what, strcspn(what, "/ ")));
+    for (size_t i = 0; i < MF_COUNT(hints); i++)
+        if (is_command_of(c, hints[i].group) && name.len > 0)
+            (void)fprintf(stderr, "hint: `mayfly %s %s` %s\n", hints[i].command, mf_buf_cstr(&name),
+                          hints[i].end);
+    mf_buf_fini(&name);
+}
+
 /* Denied by the stream's policy, which its owner may change; not by the operator's. */
 static bool is_denied_never(const char *text)
 {
@@ -194,6 +215,8 @@ static void print_hint(struct cli *c, const struct request_error *err, const cha
         {10058, "`mayfly stream edit` changes a stream; `mayfly stream info` shows it"},
         {10077, "`mayfly stream edit STREAM --max-bytes SIZE` (kv:BUCKET for a bucket) makes room, "
                 "`mayfly stream purge` removes messages, and a TTL lets them end by themselves"},
+        {10054, "`mayfly stream edit STREAM --max-msg-size SIZE` (kv:BUCKET for a bucket) allows "
+                "larger messages"},
         {10065, "`mayfly stream ls --subject SUBJECT` finds the other stream"},
         {10148, "choose another name, or `mayfly consumer rm` the old one"},
         {10166, "`mayfly stream edit STREAM --allow-msg-ttl` allows TTLs of messages"},
@@ -201,6 +224,8 @@ static void print_hint(struct cli *c, const struct request_error *err, const cha
 
     if (err->err_code == 10059 && !is_command_of(c, "demo"))
         request_hint_absent(c, what);
+    if (err->err_code == NO_MESSAGE)
+        hint_no_message(c, what);
     if (err->err_code == 10165 && is_denied_never(err->text))
         (void)fputs("hint: `mayfly ttl policy STREAM --set never=allow` allows it\n", stderr);
     if (is_command_of(c, "ttl ") || is_command_of(c, "demo"))
@@ -224,6 +249,8 @@ int request_refused(struct cli *c, const struct request_error *err, const char *
         what = "";
     if (err->err_code == NO_MESSAGE && is_command_of(c, "kv "))
         text = "no such key";
+    else if (err->err_code == NO_MESSAGE && is_command_of(c, "object "))
+        text = "no such object";
     (void)cli_fail(c, code, "%s%s%s%s (%d)", kind, text, colon, what, err->err_code);
     print_hint(c, err, what);
     return code;

@@ -97,7 +97,7 @@ scenario("a stream goes into a folder and comes back: messages, lifetimes, consu
   await fill(a);
   const dir = a.s.file("backup/of/s");
   const text = await expect(0, a.s, "backup", "S", dir);
-  assert.match(text, /^Stream +Result +Messages +Consumers +Unpacked +Archive +Folder\nS +made +19 +1 /);
+  assert.match(text, /^STREAM +RESULT +MESSAGES +CONSUMERS +UNPACKED +ARCHIVE +FOLDER\nS +made +19 +1 /);
   assert.deepEqual(files(dir), ["backup.json", "stream.tar.s2"]);
   assert.equal(fs.statSync(dir).mode & 0o777, 0o700);
   const back = await expect(0, b.s, "restore", dir);

@@ -257,6 +257,9 @@ scenario("stream: what is wrong or refused changes nothing and says what to do",
   assert.match(await run(3, "stream", "get", "A", "--last", "a.b"), /no message found: A a\.b \(10037\)/);
   assert.match(await run(3, "stream", "rm-msg", "A", "7"), /no message found: A seq 7/);
   assert.match(await run(4, "stream", "create", "A", "--subjects", "a.>", "--max-age", "1h"), /different configuration: A \(10058\)\nhint: `mayfly stream edit`/);
+  await run(0, "stream", "create", "SMALL", "--subjects", "small.>", "--max-msg-size", "100");
+  assert.match(await run(4, "pub", "small.a", "x".repeat(200), "-J"), /message size exceeds maximum allowed.* \(10054\)\nhint: `mayfly stream edit STREAM --max-msg-size SIZE`/);
+  assert.match(await run(3, "stream", "get", "SMALL", "7"), /no message found: SMALL seq 7 \(10037\)\nhint: `mayfly stream info SMALL` shows which sequences there are\n$/);
   assert.match(await run(4, "stream", "create", "B", "--subjects", "a.b"), /overlap.*\(10065\)\nhint: `mayfly stream ls --subject/);
   assert.match(await run(4, "stream", "edit", "A", "--storage", "memory"), /^mayfly: refused: .*storage/);
   assert.match(await run(4, "stream", "create", "B", "--replicas", "3"), /^mayfly: refused: .*replicas/);

@@ -74,7 +74,7 @@ scenario("kv put, get, del, purge, history, keys: the tool and the client librar
   assert.deepEqual([doc.value, doc.encoding, doc.revision, doc.operation], ["AP8KGw==", "base64", 3, "put"]);
   assert.equal(await run(0, "get", "b", "a.1", "--revision", "1"), "one");
   assert.match(await run(3, "get", "b", "a.1", "--revision", "3"), /revision 3 is of another key/);
-  assert.match(await run(3, "get", "b", "nokey"), /no such key: b\/nokey \(10037\)/);
+  assert.match(await run(3, "get", "b", "nokey"), /no such key: b\/nokey \(10037\)\nhint: `mayfly kv keys b` lists the keys that have a value\n$/);
   assert.match(await run(3, "get", "b", "nokey", "--revision", "99"), /no such key: b\/nokey revision 99 \(10037\)/);
   await run(0, "create", "small", "--max-bytes", "100");
   assert.match(await run(4, "put", "small", "k", "x".repeat(200)), /maximum bytes exceeded: small\/k \(10077\)\nhint: `mayfly stream edit STREAM --max-bytes SIZE`/);

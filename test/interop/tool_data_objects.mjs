@@ -145,7 +145,7 @@ scenario("object: what is wrong, too large or absent changes nothing and says wh
   assert.equal((await state("files")).messages, 0, "the chunks that were stored are purged");
   for (const args of [["put", "none", s.file("large")], ["get", "none", "x"], ["info", "none", "x"], ["ls", "none"], ["rm", "none", "x"], ["info", "none"]])
     assert.match(await run(3, ...args), /^mayfly: .*\nhint: `mayfly object create none` makes the bucket, `mayfly object ls` lists buckets\n$/, args.join(" "));
-  assert.match(await run(3, "get", "files", "x"), /files\/x/);
+  assert.match(await run(3, "get", "files", "x"), /^mayfly: no such object: files\/x \(10037\)\nhint: `mayfly object ls files` lists the objects\n$/);
   assert.match(await run(3, "rm", "files", "x"), /files\/x/);
   assert.match((await mayfly(s, "object", "ls", "files")).stderr, /no objects: `mayfly object put BUCKET FILE`/);
 });

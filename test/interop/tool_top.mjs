@@ -143,6 +143,16 @@ scenario("top in a low window: the rest is counted", only, async (t) => {
   assert.equal(await top.end(), 0);
 });
 
+scenario("top in a low window: room for a table that is not there is given to the other", only, async (t) => {
+  const s = await t.server({ config: `server_name: one\njetstream { store_dir: "DIR/js" }\n`, monitor: true });
+  for (const name of ["ONE", "TWO", "THREE"]) await expect(0, s, "stream", "create", name, "--subjects", `${name}.>`);
+  const top = new Terminal(t, s, ["top", s.http, "--interval", "100ms"], { columns: 100, rows: 9 });
+  await top.shows(/STREAM[^]*ONE[^]*THREE[^]*TWO/);
+  assert.doesNotMatch(top.screen(), /more streams/);
+  top.type("q");
+  assert.equal(await top.end(), 0);
+});
+
 scenario("top in a terminal: a server that restarts is followed", only, async (t) => {
   const { s } = await bucket(t);
   const top = new Terminal(t, s, ["top", s.http, "--interval", "100ms"]);

@@ -51,7 +51,7 @@ scenario("ttl stats: counts by state, shares, the price of what expired", only, 
   const doc = await json(c.s, "ttl", "stats", "drafts");
   assert.deepEqual([doc.type, doc.items_with_ttl, doc.items_infinite_ttl], ["io.mayfly.api.v1.ttl_stats_response", 2, 1]);
   assert.equal((await json(c.s, "ttl", "stats")).streams, 1);
-  assert.match(await expect(0, c.s, "ttl", "stats", "drafts", "--depth", "3", "--filter", "a"), /^a +1 /m);
+  assert.match(await expect(0, c.s, "ttl", "stats", "drafts", "--depth", "1", "--filter", "a"), /^PREFIX .*\na +1 /m, "tokens of keys, not of $KV.drafts.");
   await expect(2, c.s, "ttl", "stats", "drafts", "--price", "much");
   await expect(2, c.s, "ttl", "stats", "--depth", "1");
 });
@@ -153,9 +153,11 @@ scenario("ttl forecast: buckets add up, and later ones are named", only, async (
   await c.put("b", "90m");
   await c.put("c");
   const text = await expect(0, c.s, "ttl", "forecast", "drafts", "--within", "2h", "--buckets", "2");
-  assert.match(text, /^ {2}now +1 +\d+ B\n {2}\+1h +1 +\d+ B\n {2}later 1 {4}without 0 {4}infinite 0\n/);
+  assert.match(text, /^ {2}now +1 +\d+ B\n {2}\+1h +1 +\d+ B\n {2}later 1 {4}without 0 {4}infinite 0\n$/, "nothing is projected from the first seconds of a stream");
   const doc = await json(c.s, "ttl", "forecast", "drafts", "--within", "2h", "--buckets", "2");
   assert.deepEqual(doc.buckets.map((b) => b.msgs), [1, 1]);
+  assert.ok(doc.steady.msgs > 3 && doc.steady.covered_s > 0, JSON.stringify(doc.steady));
+  assert.doesNotMatch(await expect(0, c.s, "ttl", "policy", "drafts", "--set", "default=12h", "--dry-run"), /heading/);
   assert.match(await expect(4, c.s, "ttl", "forecast", "drafts", "--buckets", "201"), /buckets must be 1 to 200 \(10003\)/);
 });
 

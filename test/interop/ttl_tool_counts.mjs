@@ -78,13 +78,38 @@ scenario("ttl stats: counts of a short past say since when, and nothing is proje
   await expect(0, s, "kv", "create", "s");
   for (const key of ["a", "b"]) await expect(0, s, "kv", "put", "s", key, "x");
   const before = await expect(0, s, "ttl", "stats", "s");
-  assert.doesNotMatch(before, /last hour|so far|decided/, "nothing is counted there");
+  assert.match(before, /^ {2}stored, so far +0 +0 B\n {2}so far: since 20/m, "without a policy the first question begins the count");
+  assert.doesNotMatch(before, /last hour|decided/);
   await expect(0, s, "ttl", "policy", "s", "--set", "default=30m");
   await expect(0, s, "kv", "put", "s", "c", "x");
   const text = await expect(0, s, "ttl", "stats", "s", "--price", "1");
   assert.match(text, /^ {2}expired, so far +0 [^]*^ {2}stored, so far +1 +\d+ B\n {2}so far: since 20\S+ \S+Z\n {2}decided by +default 100 %/m);
   assert.doesNotMatch(text, /heading|last hour/);
   assert.match(await expect(0, s, "ttl", "stats"), /^\$G {3}1 stream$/m);
+});
+
+scenario("ttl stats: what is stored is counted without a policy, with the first TTL or the first question", only, async (t) => {
+  const s = await start(t);
+  await expect(0, s, "kv", "create", "ttls");
+  await expect(0, s, "kv", "create", "plain");
+  for (const key of ["a", "b"]) await expect(0, s, "kv", "put", "ttls", key, "x", "--ttl", "1h");
+  await expect(0, s, "kv", "put", "ttls", "c", "x");
+  assert.equal((await json(s, "ttl", "stats", "ttls")).stored_last_hour, 3);
+  await expect(0, s, "kv", "put", "plain", "a", "x");
+  assert.equal((await json(s, "ttl", "stats", "plain")).stored_last_hour, 0);
+  await expect(0, s, "kv", "put", "plain", "b", "x");
+  const plain = await json(s, "ttl", "stats", "plain");
+  assert.deepEqual([plain.stored_last_hour, plain.bytes_stored_last_hour > 0, plain.items_without_ttl], [1, true, 2]);
+});
+
+scenario("ttl ls and show: a server's delete marker is set by nobody, it is a marker", only, async (t) => {
+  const s = await start(t);
+  await expect(0, s, "kv", "create", "s", "--marker-ttl", "10m");
+  await expect(0, s, "kv", "put", "s", "dies", "x", "--ttl", "1s");
+  await expect(0, s, "kv", "put", "s", "lives", "x", "--ttl", "5m");
+  await until("the end of dies", async () => (await json(s, "ttl", "show", "s", "dies")).tombstone);
+  assert.match(await expect(0, s, "ttl", "ls", "s"), /^lives +\d+ +value .* client$\n^dies +\d+ +tombstone .* marker$/m);
+  assert.match(await expect(0, s, "ttl", "show", "s", "dies"), /^ {2}TTL 10m0s by marker; touching it/m);
 });
 
 scenario("ttl watch --warnings: one line for each warning", only, async (t) => {
@@ -111,6 +136,8 @@ scenario("ttl: refusals say what to type", only, async (t) => {
   for (const long of ["99999999h", "99999999d"]) assert.match(await expect(2, s, "ttl", "set", "s", "k", long), /is no TTL: .*; 1s to 36500d\n/);
   const hint = "hint: `mayfly ttl policy STREAM --set never=allow` allows it\n";
   assert.ok((await expect(4, s, "kv", "put", "s", "k", "x", "--ttl", "never")).endsWith(hint));
+  for (const args of [["show", "s", "nokey"], ["set", "s", "nokey", "1h"], ["touch", "s", "nokey"], ["persist", "s", "nokey"]])
+    assert.equal(await expect(3, s, "ttl", ...args), "mayfly: no message found: s/nokey (10037)\nhint: `mayfly ttl ls s` lists what expires, with --state never what does not\n", args[0]);
   const off = await t.server();
   assert.match(await expect(2, off, "ttl", "ls"), /^mayfly: no TTL API there: is it a Mayfly\? Then start it with -js \(nats:/);
 });

@@ -61,7 +61,8 @@ int data_read_payload(struct cli *c, const char *arg, struct mf_buf *out, bool *
     if (arg != NULL && strcmp(arg, "-") != 0) {
         mf_buf_puts(out, arg);
         if (out->len > limit)
-            return cli_fail(c, CLI_USAGE, "payload has more than the %zu bytes of max_payload",
+            return cli_fail(c, CLI_USAGE,
+                            "payload has more than the %zu bytes of the server's max_payload",
                             limit);
         return 0;
     }

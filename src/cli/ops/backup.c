@@ -262,8 +262,8 @@ static int back_up_all(struct cli *c, const char *dir, json_t *rows)
 
 static void print_rows(struct cli *c, const json_t *rows)
 {
-    static const char *const heads[] = {"Stream",   "Result",  "Messages", "Consumers",
-                                        "Unpacked", "Archive", "Folder"};
+    static const char *const heads[] = {"STREAM",   "RESULT",  "MESSAGES", "CONSUMERS",
+                                        "UNPACKED", "ARCHIVE", "FOLDER"};
     char text[HUMAN_TEXT];
     struct table t;
     json_t *row;

@@ -167,7 +167,7 @@ static double expired_per_second(const struct watch *w)
 
 static void print_table(struct cli *c, const struct watch *w)
 {
-    static const char *const heads[] = {"Keys", "Expired", "Rate", "p50", "p99", "Worst", "Early"};
+    static const char *const heads[] = {"KEYS", "EXPIRED", "RATE", "P50", "P99", "WORST", "EARLY"};
     char text[HUMAN_TEXT];
     struct table t;
 

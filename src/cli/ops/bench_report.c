@@ -51,10 +51,10 @@ static void put_result(struct table *t, const struct bench_result *r)
 
 void bench_print_results(struct cli *c, const char *title, const struct bench_result *r, size_t n)
 {
-    static const char *const heads[] = {"",    "Messages", "Time",  "Rate",  "Bytes",
-                                        "p50", "p99",      "Worst", "Errors"};
-    static const char *const narrow[] = {"",    "Messages", "Time",  "Rate",
-                                         "p50", "p99",      "Worst", "Errors"};
+    static const char *const heads[] = {"",    "MESSAGES", "TIME",  "RATE",  "BYTES",
+                                        "P50", "P99",      "WORST", "ERRORS"};
+    static const char *const narrow[] = {"",    "MESSAGES", "TIME",  "RATE",
+                                         "P50", "P99",      "WORST", "ERRORS"};
     bool wide = c->term.width >= WIDE;
     struct table t;
 
@@ -86,15 +86,17 @@ void bench_print_histogram(struct cli *c, const struct bench_hist *h)
 
         most = n > most ? n : most;
     }
-    table_init(&t, &c->term, "rbr", NULL);
+    table_init(&t, &c->term, c->term.tty ? "rbr" : "rr", NULL);
     for (int64_t at = from; at <= h->worst || at == from; at *= 2) {
         uint64_t n = bench_hist_between(h, at == from ? 0 : at, at * 2);
         struct mf_buf bar = MF_BUF_INIT;
         char text[HUMAN_TEXT];
 
         table_cell(&t, "up to %s", bench_duration(text, at * 2));
-        term_bar(&c->term, &bar, (double)n / (double)most, BAR);
-        table_cell(&t, "%s", mf_buf_cstr(&bar));
+        if (c->term.tty) {
+            term_bar(&c->term, &bar, (double)n / (double)most, BAR);
+            table_cell(&t, "%s", mf_buf_cstr(&bar));
+        }
         table_cell(&t, "%s", human_count(text, n));
         mf_buf_fini(&bar);
     }

@@ -22,15 +22,62 @@ int pages_open(struct cli *c, struct pages *p, const char *text)
     return p->url.secure ? connect_tls_files(c, &p->url.tls) : 0;
 }
 
+static bool is_of_number(uint8_t b)
+{
+    return b != '\0' && strchr("0123456789.eE+-", b) != NULL;
+}
+
+/* Is it an integer beyond 63 bits? */
+static bool is_large(struct mf_slice number)
+{
+    static const char most[] = "9223372036854775807";
+    size_t sign = number.len > 0 && number.ptr[0] == '-';
+
+    for (size_t i = sign; i < number.len; i++)
+        if (number.ptr[i] < '0' || number.ptr[i] > '9')
+            return false;
+    number = mf_slice(number.ptr + sign, number.len - sign);
+    return number.len > sizeof most - 1 ||
+           (number.len == sizeof most - 1 && memcmp(number.ptr, most, number.len) > 0);
+}
+
+/* jansson holds integers up to 2^63 - 1.  Larger ones (limits of nats-server that mean "none")
+ * become real numbers: ".0" behind them; all others stay what they are. */
+static void mark_large(struct mf_slice text, struct mf_buf *out)
+{
+    bool quoted = false;
+    size_t n;
+
+    for (size_t i = 0; i < text.len; i += n) {
+        uint8_t b = text.ptr[i];
+
+        n = 1;
+        if (b == '"')
+            quoted = !quoted;
+        else if (quoted && b == '\\' && i + 1 < text.len)
+            n = 2;
+        else if (!quoted)
+            while (is_of_number(b) && i + n < text.len && is_of_number(text.ptr[i + n]))
+                n++;
+        mf_buf_append(out, text.ptr + i, n);
+        if (n >= 19 && !quoted && is_large(mf_slice(text.ptr + i, n)))
+            mf_buf_puts(out, ".0");
+    }
+}
+
 static int read_page(struct mf_slice body, int status, json_t **out, struct mf_error *e)
 {
+    struct mf_buf text = MF_BUF_INIT;
     json_error_t why;
 
     if (status != 200)
         return mf_fail(e, MF_PROTO, "HTTP status %d", status);
     *out = json_loadb((const char *)body.ptr, body.len, 0, &why);
-    if (*out == NULL) /* a number beyond 63 bits */
-        *out = json_loadb((const char *)body.ptr, body.len, JSON_DECODE_INT_AS_REAL, &why);
+    if (*out == NULL) {
+        mark_large(body, &text);
+        *out = json_loadb((const char *)text.ptr, text.len, 0, &why);
+        mf_buf_fini(&text);
+    }
     if (json_is_object(*out))
         return 0;
     json_decref(*out);

@@ -348,7 +348,7 @@ static int restore_all(struct cli *c, const char *dir, json_t *rows)
 
 static void print_rows(struct cli *c, const json_t *rows)
 {
-    static const char *const heads[] = {"Stream", "Result", "Messages", "Consumers", "Archive"};
+    static const char *const heads[] = {"STREAM", "RESULT", "MESSAGES", "CONSUMERS", "ARCHIVE"};
     char text[HUMAN_TEXT];
     struct table t;
     json_t *row;

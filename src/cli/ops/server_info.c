@@ -242,8 +242,8 @@ static void put_pinged(struct table *t, const json_t *doc)
 
 static void print_servers(struct cli *c, const json_t *list)
 {
-    static const char *const heads[] = {"Server", "Host",   "Version", "JetStream", "Connections",
-                                        "Subs",   "Memory", "CPU",     "Uptime"};
+    static const char *const heads[] = {"SERVER", "HOST",   "VERSION", "JETSTREAM", "CONNECTIONS",
+                                        "SUBS",   "MEMORY", "CPU",     "UPTIME"};
     struct table t;
     json_t *doc;
     size_t i;
@@ -256,7 +256,7 @@ static void print_servers(struct cli *c, const json_t *list)
 /* Without the system account only the connected server is known. */
 static int print_connected(struct cli *c)
 {
-    static const char *const heads[] = {"Server", "Address", "Version", "JetStream"};
+    static const char *const heads[] = {"SERVER", "ADDRESS", "VERSION", "JETSTREAM"};
     char url[256];
     json_t *info, *all;
     struct table t;

@@ -8,7 +8,7 @@
 #include "cli/table.h"
 
 #define NARROW 72 /* columns: below, tables show the most important figures only */
-#define FRAME  4  /* lines around two tables: a blank line and the heads of each */
+#define FRAME  2  /* lines around a table: a blank line and the heads */
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
@@ -234,7 +234,7 @@ void top_draw(const struct term *t, const json_t *doc, int rows, struct mf_buf *
 
     put_server(&f, doc);
     put_jetstream(&f, doc);
-    used = count_lines(out) + FRAME;
+    used = count_lines(out) + (ns > 0 ? FRAME : 0) + (nc > 0 ? FRAME : 0);
     left = rows == 0 ? SIZE_MAX / 2 : (size_t)rows > used ? (size_t)rows - used : 0;
     if (ns + nc > left) { /* connections give way first, but keep a third */
         nc = left > ns + left / 3 ? left - ns : nc < left / 3 ? nc : left / 3;

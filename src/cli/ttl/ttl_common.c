@@ -42,6 +42,17 @@ int ttl_key_subject(struct cli *c, const struct request_stream *s, const char *k
     return 0;
 }
 
+#define PROJECT_MSGS 100
+#define PROJECT_S    600
+
+bool ttl_is_steady(const json_t *steady)
+{
+    double covered_s = request_real(steady, "covered_s");
+
+    return request_int(steady, "msgs") > 0 && covered_s >= PROJECT_S &&
+           request_real(steady, "per_second") * covered_s >= PROJECT_MSGS;
+}
+
 bool ttl_has_wildcard(const char *subject)
 {
     for (const char *p = subject; *p != '\0'; p++) {

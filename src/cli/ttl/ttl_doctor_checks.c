@@ -199,7 +199,7 @@ static int64_t asked_messages(const struct doctor_facts *f, json_t *rules, int64
 
 static void add_unused(struct doctor *d, const struct doctor_facts *f, const char *rules, int64_t n)
 {
-    char text[400];
+    char text[512];
 
     (void)snprintf(text, sizeof text,
                    "%s %" PRId64 " message%s since the start or the last change of the policy",

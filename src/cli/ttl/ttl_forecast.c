@@ -94,7 +94,7 @@ static void print_rest(struct forecast *f)
                   human_count(a, (uint64_t)request_int(later, "msgs")),
                   human_count(b, (uint64_t)request_int(f->doc, "without")),
                   human_count(d, (uint64_t)request_int(f->doc, "infinite")));
-    if (steady != NULL && request_int(steady, "msgs") > 0)
+    if (ttl_is_steady(steady))
         (void)fprintf(out, "  heading for %s messages, %s,%sat %s with a TTL\n",
                       human_count(a, (uint64_t)request_int(steady, "msgs")),
                       human_bytes(b, (uint64_t)request_int(steady, "bytes")), narrow ? "\n  " : " ",

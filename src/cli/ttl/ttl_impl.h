@@ -61,6 +61,10 @@ void ttl_policy_line(struct mf_buf *out, const json_t *doc);
 /* All streams' policies, page after page: an array of POLICY's answers.  NULL and the exit code. */
 json_t *ttl_policies(struct cli *c, int *code);
 
+/* Is the rate of a "steady" taken from enough messages, over enough time, to tell where a stream is
+ * heading? */
+bool ttl_is_steady(const json_t *steady);
+
 /* --- many requests side by side -----------------------------------------------------------------
  */
 

@@ -59,9 +59,9 @@ static void print_dry_run(struct cli *c, const json_t *doc)
                   human_count(seen, (uint64_t)request_int(b, "seen")));
     print_way(c, "now", json_object_get(b, "from_now"));
     print_way(c, "written", json_object_get(b, "from_written"));
-    if (json_object_get(doc, "steady_before") != NULL)
+    if (ttl_is_steady(json_object_get(doc, "steady_before")))
         print_steady(c, "now", json_object_get(doc, "steady_before"));
-    if (json_object_get(doc, "steady") != NULL)
+    if (ttl_is_steady(json_object_get(doc, "steady")))
         print_steady(c, "then", json_object_get(doc, "steady"));
 }
 

@@ -16,8 +16,6 @@
 #define GB         (1024.0 * 1024 * 1024)
 #define HOUR_NS    (3600 * CLOCK_S)
 /* No projection from less: a few messages of the first minutes say nothing about a rate. */
-#define PROJECT_MSGS 100
-#define PROJECT_NS   (600 * CLOCK_S)
 
 struct stats {
     struct cli *c;
@@ -126,9 +124,9 @@ static bool is_young(const struct stats *s)
 /* Where the stream is heading; NULL: nobody can say yet. */
 static const json_t *find_steady(const struct stats *s)
 {
-    if (request_int(s->stats, "stored_last_hour") < PROJECT_MSGS || counted_ns(s) < PROJECT_NS)
-        return NULL;
-    return json_object_get(s->hour, "steady");
+    const json_t *steady = json_object_get(s->hour, "steady");
+
+    return ttl_is_steady(steady) ? steady : NULL;
 }
 
 static void add_past(struct table *table, struct stats *s)
@@ -322,6 +320,14 @@ static void print_price(struct stats *s, double price)
         print_amount(s, "saved", request_real(totals, "expired_bytes"), price, why);
 }
 
+/* --depth counts tokens of keys; those of a bucket stand behind two others: $KV.<bucket>. */
+static json_int_t subject_depth(const struct stats *s)
+{
+    json_int_t depth = cli_number(s->c, "depth", 0);
+
+    return depth > 0 && s->stream.key_prefix[0] != '\0' ? depth + 2 : depth;
+}
+
 static int ask_stats(struct stats *s)
 {
     json_t *body = json_object();
@@ -331,8 +337,8 @@ static int ask_stats(struct stats *s)
         rc = ttl_request(s->c, body, NULL, &s->stats, "STATS");
     } else {
         ttl_put_filter(s->c, &s->stream, body);
-        if (cli_number(s->c, "depth", 0) > 0)
-            (void)json_object_set_new(body, "depth", json_integer(cli_number(s->c, "depth", 0)));
+        if (subject_depth(s) > 0)
+            (void)json_object_set_new(body, "depth", json_integer(subject_depth(s)));
         rc = ttl_request(s->c, body, cli_arg(s->c, 0), &s->stats, "STATS.%s", s->stream.name);
     }
     json_decref(body);
