@@ -68,6 +68,12 @@ scenario("status page: shows what the server holds, hostile names as text, on a 
   assert.deepEqual(page.asked.filter((u) => !u.startsWith(s.http)), []);
 });
 
+scenario("status page: counts from a million on have a unit that is no minute", ours, async () => {
+  const { count } = await import("../../src/status/assets/text.js");
+  assert.deepEqual([0, 999, 12345, 999999, 1e6, 9.657e6, 1e7, 999.4e6, 999.9e6, 12.34e9].map(count),
+    ["0", "999", "12,345", "999,999", "1 M", "9.66 M", "10 M", "999 M", "1 bn", "12.3 bn"]);
+});
+
 scenario("status page: a stream's detail, by keyboard", ours, async (t) => {
   const s = await t.server({ monitor: true, config: jetstreamBlock() });
   const nc = await t.connect(s);

@@ -1,10 +1,12 @@
 // text.js: numbers, sizes and times as people read them.
 
 const whole = new Intl.NumberFormat("en-GB");
-const short = new Intl.NumberFormat("en-GB", { notation: "compact", maximumSignificantDigits: 3 });
 
+// From a million on three digits: 9.66 M, 12 bn.  (A small m would be minutes.)
 export function count(n) {
-  return n < 1e6 ? whole.format(n) : short.format(n);
+  if (n < 1e6) return whole.format(n);
+  const [unit, name] = n < 999.5e6 ? [1e6, "M"] : [1e9, "bn"];
+  return `${whole.format(Number((n / unit).toPrecision(3)))} ${name}`;
 }
 
 export function plural(n, word) {
