@@ -58,6 +58,9 @@ int http_url_parse(struct http_url *out, const char *text, struct mf_error *e)
         return mf_fail(
             e, MF_INVAL,
             "%s: not an http:// or https:// address (the pages are on the port of -m PORT)", shown);
+    if (*text != '\0' && text[strspn(text, "0123456789")] == '\0')
+        return mf_fail(e, MF_INVAL, "%s is a port, not an address: http://127.0.0.1:%s", shown,
+                       shown);
     path = host + strcspn(host, "/");
     if (memchr(host, '@', (size_t)(path - host)) != NULL)
         return mf_fail(e, MF_INVAL, "%s: the pages take no user and password", shown);

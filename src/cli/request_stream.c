@@ -37,7 +37,7 @@ int request_find_stream(struct cli *c, const char *text, struct request_stream *
         return cli_usage(c, "%s is no name of a stream or bucket", text);
     set_stream(out, name == text ? "" : text[0] == 'k' ? "KV_" : "OBJ_", name);
     if (name != text || strncmp(text, "KV_", 3) == 0)
-        return 0;
+        return connect_open(c); /* callers rely on a connection */
     rc = request_api(c, NULL, text, &doc, &err, "STREAM.INFO.%s", name);
     json_decref(doc);
     if (rc == CLI_DENIED)

@@ -343,6 +343,24 @@ scenario("consumer create, ls, info, rm", async (t) => {
   assert.equal((await api("CONSUMER.INFO.A.one")).error.code, 404);
 });
 
+scenario("consumer commands of a bucket, under each of its names", async (t) => {
+  const { run } = await ready(t);
+  await run(0, "kv", "create", "b");
+  for (const name of ["b", "kv:b", "KV_b"]) {
+    assert.match(await run(3, "consumer", "next", name, "none", "--wait", "1s"), /^mayfly: no (consumer none of|message for none)/, name);
+    await run(0, "consumer", "create", name, "c");
+    await run(0, "kv", "put", "b", "k", "v");
+    assert.match(await run(0, "consumer", "next", name, "c", "--raw"), /^v/, name);
+    assert.match(await run(0, "consumer", "info", name, "c"), /^acknowledged up to  \d/m);
+    assert.match(await run(0, "consumer", "ls", name), /^c /m);
+    await run(0, "consumer", "rm", name, "c", "--force");
+    for (const args of [["info", name], ["get", name, "--last", "$KV.b.k"], ["edit", name, "--description", name]]) await run(0, "stream", ...args);
+  }
+  await run(4, "stream", "rm-msg", "kv:b", "1"); // a bucket denies it
+  await run(0, "stream", "purge", "kv:b", "--force");
+  await run(0, "stream", "rm", "kv:b", "--force");
+});
+
 scenario("consumer next: acknowledges, or not, or asks again", async (t) => {
   const { s, api, run } = await ready(t);
   await run(0, "stream", "create", "A", "--subjects", "a.>");

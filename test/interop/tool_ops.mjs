@@ -245,5 +245,6 @@ scenario("server check: 0 well, 1 not well, 2 not to be asked", only, async (t) 
   assert.match(await expect(2, {}, "server", "check", url), /\/healthz holds no JSON status/);
   assert.match(await expect(2, {}, "server", "check", "http://127.0.0.1:1"), /Connection refused/);
   assert.match(await expect(2, {}, "server", "check", "http://127.0.0.1:99999"), /the port is a number from 1 to 65535/);
+  assert.match(await expect(2, {}, "server", "check", "8222"), /^mayfly: 8222 is a port, not an address: http:\/\/127\.0\.0\.1:8222\n/);
   assert.match(await expect(2, {}, "server", "check", "nats://127.0.0.1"), /not an http:\/\/ or https:\/\/ address/);
 });
