@@ -21,6 +21,7 @@
 
 #define SCHEME      "http://"
 #define SECURE      "https://"
+#define TLS_ALERT   0x15     /* the first byte of a TLS alert */
 #define CLIENT_PORT "INFO {" /* the greeting of a NATS server */
 
 /* Copies n bytes and a NUL, or refuses what does not fit. */
@@ -335,6 +336,9 @@ int http_get(const struct http_url *url, const char *path, struct mf_buf *raw, i
         rc = receive_all(&s, raw, e);
     stream_close(&s);
     mf_buf_fini(&request);
+    /* A port with TLS hangs up, or sends an alert. */
+    if (rc == 0 && !url->secure && (raw->len == 0 || raw->ptr[0] == TLS_ALERT))
+        rc = mf_fail(e, MF_PROTO, "no answer: a port with TLS wants https://");
     /* A port for clients greets, and may reset the connection for this request. */
     if ((rc == 0 || mf_starts(mf_buf_slice(raw), CLIENT_PORT)) &&
         http_response_parse(mf_buf_slice(raw), status, body, e) == 0)

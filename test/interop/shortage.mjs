@@ -152,7 +152,7 @@ scenario("passwords of strangers do not stand before the disk", { only: "mayfly"
 
 scenario("few descriptors: /varz, `mayfly server check` and the log give one number of possible connections", { only: "mayfly" }, async (t) => {
   const s = await t.server({ monitor: true, program: limited(t, "-n 320") });
-  const said = Number(s.log().match(/At most (\d+) connections, not 65536/)[1]);
+  const said = Number(await until("the line in the log", () => s.log().match(/At most (\d+) connections, not 65536/)?.[1]));
   const varz = (await s.page("/varz")).json;
   assert.deepEqual([varz.max_connections, varz.possible_connections], [65536, said]);
   assert.match(await expect(0, {}, "server", "check", s.http), new RegExp(`^connections +0 of ${said}, `, "m"));
