@@ -101,7 +101,7 @@ scenario("pub: bad command lines are refused, and nothing is published", async (
   }
   assert.match(await run(2, "pub", "a", "--file", s.file("none")), /none: No such file or directory/);
   assert.match(await run(2, "pub", "a", "--file", s.dir), /Is a directory/);
-  assert.match(await run(2, "pub", "a", "x".repeat(1001)), /more than the 1000 bytes of max_payload/);
+  assert.match(await run(2, "pub", "a", "x".repeat(1001)), /more than the 1000 bytes of the server's max_payload/);
   assert.match((await mayfly({ url: s.url, input: "x".repeat(1001) }, "pub", "a")).stderr, /stdin has more than the 1000 bytes .*object put/);
   await nc.flush();
   assert.equal(got.length, 0);

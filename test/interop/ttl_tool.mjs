@@ -94,7 +94,7 @@ scenario("ttl show: the life of one message, and its end", only, async (t) => {
   assert.equal((await json(c.s, "ttl", "show", "drafts", "a")).decided_by, "default");
   await ask(c, "PERSIST.KV_drafts.$KV.drafts.a");
   assert.match(await expect(0, c.s, "ttl", "show", "drafts", "a"), /no deadline: it never expires, on purpose\n {2}pinned/);
-  assert.equal(await expect(3, c.s, "ttl", "show", "drafts", "k"), "mayfly: no message found: drafts/k (10037)\n");
+  assert.equal(await expect(3, c.s, "ttl", "show", "drafts", "k"), "mayfly: no message found: drafts/k (10037)\nhint: `mayfly ttl ls drafts` lists what expires, with --state never what does not\n");
   await expect(2, c.s, "ttl", "show", "drafts", "a.*");
   await c.create("AGED", { subjects: ["aged.>"], max_age: 3600e9, metadata: { "mayfly.ttl.default": "24h" } });
   await c.publish("aged.a");

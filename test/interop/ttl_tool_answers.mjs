@@ -67,7 +67,7 @@ scenario("what does a stream cost: messages, bytes and money, of one stream and 
   const { total_bytes } = await json(c.s, "ttl", "stats", "EVENTS");
   assert.match(text, /^ {2}stored, now +10 +4\.8 MB$/m);
   assert.ok(text.includes(`  costs        ${((total_bytes / 2 ** 30) * 1000).toFixed(2)} a month: 4.8 MB stored now (a GB is 1024 MB)\n`), text);
-  assert.doesNotMatch(text, /1970|last hour|decided by|saved/, "nothing has a TTL there, so there is no past");
+  assert.doesNotMatch(text, /1970|last hour|decided by|saved/, "nothing has a TTL there, so nothing is saved");
   assert.match(await expect(0, c.s, "ttl", "stats", "drafts", "--price", "1000"), /^ {2}saved {8}0\.00 a month: 0 B expired since 20/m);
   assert.match(await expect(0, c.s, "ttl", "stats", "--price", "0.000001"), /^ {2}costs {8}below 0\.01 a month: 4\.8 MB stored now \(a GB is 1024 MB\)$/m);
   assert.match(await expect(0, c.s, "ttl", "stats", "EVENTS", "--depth", "1"), /^PREFIX +ITEMS +WITH +WITHOUT +INFINITE +BYTES +AGE P50 +AGE P99\nev +10 +0 +10 +0 +4\.8 MB /m);

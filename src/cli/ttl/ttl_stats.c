@@ -301,9 +301,15 @@ static void print_amount(struct stats *s, const char *what, double bytes, double
                   why);
 }
 
+/* A stream without a policy: writers decide, and perhaps nothing there ever expires. */
+static bool is_ungoverned(const struct stats *s)
+{
+    return s->policy != NULL && !request_bool(s->policy, "governed");
+}
+
 static void print_price(struct stats *s, double price)
 {
-    const json_t *totals = json_object_get(s->stats, "totals");
+    double expired = request_real(json_object_get(s->stats, "totals"), "expired_bytes");
     const json_t *steady = find_steady(s);
     char why[HUMAN_TEXT + 32], since[HUMAN_TEXT];
 
@@ -316,8 +322,8 @@ static void print_price(struct stats *s, double price)
                      "if it goes on as in this hour");
     (void)snprintf(why, sizeof why, "expired since %s",
                    human_time(since, request_time(s->stats, "since")));
-    if (has_past(s))
-        print_amount(s, "saved", request_real(totals, "expired_bytes"), price, why);
+    if (has_past(s) && (expired > 0 || !is_ungoverned(s)))
+        print_amount(s, "saved", expired, price, why);
 }
 
 /* --depth counts tokens of keys; those of a bucket stand behind two others: $KV.<bucket>. */
