@@ -279,6 +279,21 @@ static bool is_unknown_host(const char *url, char *host, size_t size)
     return false;
 }
 
+/* Something listens there, and does not greet.  nats.c waits for the greeting before it begins
+ * TLS. */
+static int report_silence(struct cli *c, const char *how)
+{
+    const char *url = c->connection->url;
+
+    if (strncmp(url, "tls://", 6) == 0 || find_setting(c, "tlsca", "NATS_CA", "ca") != NULL)
+        return cli_fail(c, CLI_USAGE,
+                        "%s %s: is it the monitoring port, or has its tls block handshake_first: "
+                        "true? This tool needs auto there, or false",
+                        url, how);
+    return cli_fail(c, CLI_USAGE, "%s %s: is it the monitoring port? Clients use another (4222)",
+                    url, how);
+}
+
 /* Says what a user can do about a failed connection. */
 static int report_failure(struct cli *c, natsStatus s)
 {
@@ -298,15 +313,10 @@ static int report_failure(struct cli *c, natsStatus s)
         return cli_fail(c, CLI_DENIED,
                         "%s refused the credentials (--user, --password, --creds, --nkey)", url);
     case NATS_TIMEOUT:
-        return cli_fail(c, CLI_USAGE,
-                        "%s did not answer in time (--timeout); is it the monitoring port? "
-                        "Clients use another (4222)",
-                        url);
+        return report_silence(c, "did not answer in time (--timeout)");
     case NATS_CONNECTION_CLOSED:
     case NATS_PROTOCOL_ERROR:
-        return cli_fail(c, CLI_USAGE,
-                        "%s speaks no NATS: is it the monitoring port? Clients use another (4222)",
-                        url);
+        return report_silence(c, "speaks no NATS");
     case NATS_SSL_ERROR:
     case NATS_SECURE_CONNECTION_REQUIRED:
     case NATS_SECURE_CONNECTION_WANTED:

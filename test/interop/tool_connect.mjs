@@ -126,6 +126,13 @@ scenario("mayfly: contexts: ~/ in paths, --no-context, and settings that the too
   await fails(2, /exclude each other/, { vars: env }, "--context", "home", "--no-context");
 });
 
+scenario("mayfly: TLS before the greeting: reached with auto, and named where nothing else is spoken", async (t) => {
+  const ca = ["--tlsca", `${certs().ca}.pem`];
+  const at = async (first) => `tls://localhost:${(await t.server({ config: JS + tlsBlock(`handshake_first: ${first}`, first === "true" ? 1 : undefined) })).port}`;
+  await works({}, "-s", await at("auto"), ...ca);
+  await fails(2, /handshake_first: true\? This tool needs auto there, or false/, {}, "-s", await at("true"), ...ca);
+});
+
 scenario("mayfly: TLS: authorities, client certificates, and who is not trusted", async (t) => {
   const c = certs();
   const s = await t.server({ config: JS + tlsBlock("verify: true") });
