@@ -391,8 +391,6 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
                    in->previous);
     limits_count(s);
     in->deadline_ns = a.deadline_ns;
-    if (a.deadline_ns != 0)
-        hour_start(s);
     if (s->hour != NULL)
         hour_stored(s, in->now_ns != 0 ? in->now_ns : in->ts_ns,
                     limits_size(s, in->subject.len, in->hdr.len, in->payload.len), a.deadline_ns);

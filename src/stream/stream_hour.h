@@ -26,7 +26,7 @@ struct stream_hour {
     int64_t ttl_p50_s, ttl_p99_s, ttl_max_s; /* asked for by writers or given by the policy */
 };
 void stream_hour(struct stream *s, struct stream_hour *out);
-/* Counting begins with the first policy, the first message with a deadline, or this call. */
+/* Counting begins with the first policy, the first expiry, or this call. */
 void stream_hour_begin(struct stream *s);
 /* Of several streams together: adds those of one.  The quantiles of *sum are right again after
  * stream_hour_quantiles().  O(1). */
