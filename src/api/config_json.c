@@ -53,7 +53,7 @@ static int parse_compression(struct mf_slice raw, int *out, struct mf_error *e)
     int err = json_parse_string(raw, &word, &mem, e);
 
     if (err == 0) {
-        err = MF_INVAL;
+        err = MF_UNSUPPORTED;
         for (size_t i = 0; i < MF_COUNT(compression_words) && err != 0; i++)
             if (strcmp(word, compression_words[i]) == 0) {
                 *out = (int)i;
@@ -236,21 +236,11 @@ static void drop_old_mark(struct stream_config *c)
     m->n = n;
 }
 
-/* A blob we wrote ourselves, or a later version of us: a field or a word we do not know is its. */
+/* A blob of this version or of a later one: MF_UNSUPPORTED. */
 static int stored_decode(struct mf_slice text, struct stream_config *c, struct mf_error *e)
 {
-    static const char *const later[] = {"json: unknown field ", "can not unmarshal ",
-                                        "unknown compression "};
-    struct mf_error local = {.code = 0};
-    int err = json_read(text, &config_json_type, c, &c->mem, true, &local);
+    int err = json_read(text, &config_json_type, c, &c->mem, true, e);
 
-    for (size_t i = 0; i < MF_COUNT(later) && err == MF_INVAL; i++)
-        if (mf_starts(mf_str(local.text), later[i]))
-            err = MF_UNSUPPORTED;
-    if (err != 0 && e != NULL) {
-        *e = local;
-        e->code = err;
-    }
     if (err == 0)
         drop_old_mark(c);
     return err;

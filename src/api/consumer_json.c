@@ -52,14 +52,14 @@ static int parse_priority(struct mf_slice raw, int *out, struct mf_error *e)
 {
     if (find_word(raw, priority_words, MF_COUNT(priority_words), out))
         return 0;
-    return mf_fail(e, MF_INVAL, "unknown priority policy: %.*s", MF_FMT(raw));
+    return mf_fail(e, MF_UNSUPPORTED, "unknown priority policy: %.*s", MF_FMT(raw));
 }
 
 static int parse_action(struct mf_slice raw, int *out, struct mf_error *e)
 {
     if (find_word(raw, action_words, MF_COUNT(action_words), out))
         return 0;
-    return mf_fail(e, MF_INVAL, "unknown consumer action: %.*s", MF_FMT(raw));
+    return mf_fail(e, MF_UNSUPPORTED, "unknown consumer action: %.*s", MF_FMT(raw));
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -153,21 +153,11 @@ int consumer_request_decode(struct mf_slice text, bool strict, struct consumer_r
     return err;
 }
 
-/* A blob we wrote ourselves, or a later version of us: a field or a word we do not know is its. */
+/* A blob of this version or of a later one: MF_UNSUPPORTED. */
 static int stored_decode(struct mf_slice text, struct consumer_config *c, struct mf_error *e)
 {
-    static const char *const later[] = {"json: unknown field ", "can not unmarshal ",
-                                        "unknown priority policy: "};
-    struct mf_error local = {.code = 0};
-    int err = json_read(text, &consumer_config_json_type, c, &c->mem, true, &local);
+    int err = json_read(text, &consumer_config_json_type, c, &c->mem, true, e);
 
-    for (size_t i = 0; i < MF_COUNT(later) && err == MF_INVAL; i++)
-        if (mf_starts(mf_str(local.text), later[i]))
-            err = MF_UNSUPPORTED;
-    if (err != 0 && e != NULL) {
-        *e = local;
-        e->code = err;
-    }
     drop_zero_pause(c);
     return err;
 }

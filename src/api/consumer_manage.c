@@ -338,7 +338,7 @@ static int reset_consumer(struct api_call *call, struct consumer *c, uint64_t *r
         return js_error_set(e, JS_REQUIRED_API_LEVEL);
     if (call->body.len > 0)
         rc = json_unmarshal(call->body, &reset_type, &r, &call->mem, &why);
-    if (rc == MF_INVAL)
+    if (rc != 0 && rc != MF_NOMEM)
         return js_error_set(e, JS_INVALID_JSON, why.text);
     if (rc == 0)
         rc = consumer_reset(c, r.seq, reset_seq, e);

@@ -348,7 +348,7 @@ int json_read(struct mf_slice text, const struct json_type *t, void *out, struct
         .scan.text = text, .mem = mem, .e = &first, .strict = true, .many = true};
     int err = read_text(&r, t, out);
 
-    if (err == MF_INVAL && !strict)
+    if ((err == MF_INVAL || err == MF_UNSUPPORTED) && !strict)
         return json_unmarshal(text, t, out, mem, e);
     if (err != 0 && e != NULL)
         *e = first;

@@ -55,8 +55,8 @@ struct json_field {
     enum json_kind kind;
     size_t offset;
     const struct json_type *type; /* JSON_OBJECT, _POINTER, _OBJECTS, _POINTERS */
-    /* JSON_ENUM: raw is the value as it stands in the text.  0 and *out, or MF_INVAL with the text
-     * in e. */
+    /* JSON_ENUM: raw is the value as it stands in the text.  0 and *out, or with the text in e:
+     * MF_UNSUPPORTED for an unknown word, else MF_INVAL. */
     int (*parse)(struct mf_slice raw, int *out, struct mf_error *e);
     ptrdiff_t set_offset; /* of a bool: the field was there, not null; 0: none */
 };
@@ -72,7 +72,8 @@ struct json_type {
  * as they are.  Several documents one after the other are read in turn onto the same struct; none
  * at all is fine.  strict: unknown fields are refused.  Not strict: when that fails, the text is
  * read again as json_unmarshal() would.  The error's text is Go's, without "invalid JSON: ", cut to
- * what struct mf_error holds.  MF_INVAL, MF_NOMEM.  *out may be half filled after an error. Memory:
+ * what struct mf_error holds.  MF_INVAL, MF_NOMEM; MF_UNSUPPORTED: a field or a word is unknown, so
+ * a later version may know it.  *out may be half filled after an error. Memory:
  * a small multiple of the text's length; the stack in use depends on the types alone. */
 MF_MUSTCHECK int json_read(struct mf_slice text, const struct json_type *t, void *out,
                            struct arena *mem, bool strict, struct mf_error *e);
@@ -80,7 +81,7 @@ MF_MUSTCHECK int json_read(struct mf_slice text, const struct json_type *t, void
 MF_MUSTCHECK int json_unmarshal(struct mf_slice text, const struct json_type *t, void *out,
                                 struct arena *mem, struct mf_error *e);
 /* For json_field.parse, which gets one checked value.  Fails with nats-server's text for an
- * unknown word: always MF_INVAL. */
+ * unknown word: always MF_UNSUPPORTED. */
 int json_refuse_word(struct mf_slice raw, struct mf_error *e);
 /* The value as a string, as Go's json.Unmarshal reads it (null: ""). */
 MF_MUSTCHECK int json_parse_string(struct mf_slice raw, char **out, struct arena *mem,

@@ -20,7 +20,7 @@ int json_unknown(struct json_reader *r, struct mf_slice name)
 
     json_text_puts(&t, "json: unknown field ");
     json_text_quote(&t, name);
-    return mf_fail(r->e, MF_INVAL, "%s", t.at);
+    return mf_fail(r->e, MF_UNSUPPORTED, "%s", t.at);
 }
 
 static const char *value_word(uint8_t first)
@@ -308,7 +308,7 @@ int json_refuse_word(struct mf_slice raw, struct mf_error *e)
 
     json_text_puts(&t, "can not unmarshal ");
     json_text_quote(&t, raw);
-    return mf_fail(e, MF_INVAL, "%s", t.at);
+    return mf_fail(e, MF_UNSUPPORTED, "%s", t.at);
 }
 
 int json_parse_string(struct mf_slice raw, char **out, struct arena *mem, struct mf_error *e)

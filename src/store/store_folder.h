@@ -5,7 +5,7 @@
  * are created and removed by rename, so that a crash leaves a store whole or not at all.  All
  * calls block: use them in workers, or before clients are served.  Errors: MF_NOTFOUND, MF_DENIED
  * (owner, mode or permission), MF_READONLY (the file system), MF_EXISTS, MF_FULL, MF_NOMEM,
- * MF_LIMIT, MF_IO. */
+ * MF_IO; MF_INVAL, MF_LIMIT: the path itself is wrong, and the text names it. */
 #ifndef MAYFLY_STORE_FOLDER_H
 #define MAYFLY_STORE_FOLDER_H
 

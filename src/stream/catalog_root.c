@@ -52,12 +52,11 @@ static int find_foreign(struct store_folder *root, struct mf_error *e)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-/* Most errors say where, but not of what.  One says both, in nats-server's words. */
+/* Errors about the path itself name the directory; one of them has nats-server's words.  The others
+ * say where, but not of what. */
 static int name_directory(int rc, struct mf_error *e)
 {
-    return rc == 0 || mf_starts(mf_str(e->text), "storage directory")
-               ? rc
-               : mf_wrap(e, "store directory");
+    return rc == 0 || rc == MF_INVAL || rc == MF_LIMIT ? rc : mf_wrap(e, "store directory");
 }
 
 int catalog_root_open(struct store_folder **out, const char *store_dir, struct mf_error *e)

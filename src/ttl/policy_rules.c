@@ -208,10 +208,10 @@ static int read_rule(struct reading *g, struct mf_slice text)
     if (text.ptr[0] != '{')
         return refuse_rule(g, "", "not an object");
     rc = json_read(text, &written_type, &w, g->mem, true, &why);
-    if (rc == MF_INVAL)
-        return refuse_rule(g, "", "%s", why.text + (mf_starts(mf_str(why.text), "json: ") ? 6 : 0));
-    if (rc != 0)
+    if (rc == MF_NOMEM)
         return fail_memory(g);
+    if (rc != 0)
+        return refuse_rule(g, "", "%s", why.text + (mf_starts(mf_str(why.text), "json: ") ? 6 : 0));
     if (w.ttl == NULL && w.permanent_if == NULL)
         return refuse_rule(g, "", "neither ttl nor permanent_if");
     if ((rc = read_id(g, to, w.id)) != 0 || (rc = read_subject(g, to, w.subject)) != 0 ||

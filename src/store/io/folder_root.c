@@ -35,7 +35,7 @@ static int open_part(struct reach *r, const char *part, bool make, struct mf_err
     }
     if (fd < 0 && errno == ENOTDIR)
         return mf_fail(
-            e, MF_DENIED,
+            e, MF_INVAL,
             "storage directory is not a directory: %s: move it away, or set another store_dir",
             r->path);
     if (fd < 0)

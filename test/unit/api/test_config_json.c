@@ -47,7 +47,7 @@ static void test_wrong_values_get_the_words_of_nats_server(void)
         const struct json_case *c = &meaning_cases[i];
 
         int err = config_json_decode(mf_slice(c->text, c->len), true, &config, &error);
-        TEST_ASSERT_EQUAL_MESSAGE(c->error == NULL ? 0 : MF_INVAL, err, c->text);
+        TEST_ASSERT_EQUAL_MESSAGE(c->error == NULL, err == 0, c->text);
         TEST_ASSERT_EQUAL_STRING_MESSAGE(c->error == NULL ? "" : c->error, error.text, c->text);
         tearDown();
         setUp();

@@ -109,9 +109,20 @@ static void take(const char *text)
     TEST_ASSERT_EQUAL_MESSAGE(0, read_slice(mf_str(text), true), error.text);
 }
 
+/* Callers tell by the code whether a later version may understand the text. */
+static int code_of(const char *why)
+{
+    if (why == NULL)
+        return 0;
+    return strncmp(why, "json: unknown field ", 20) == 0 ||
+                   strncmp(why, "can not unmarshal ", 18) == 0
+               ? MF_UNSUPPORTED
+               : MF_INVAL;
+}
+
 static void refuse(const char *text, const char *why)
 {
-    TEST_ASSERT_EQUAL(MF_INVAL, read_slice(mf_str(text), true));
+    TEST_ASSERT_EQUAL(code_of(why), read_slice(mf_str(text), true));
     TEST_ASSERT_EQUAL_STRING(why, error.text);
 }
 
@@ -122,7 +133,7 @@ static void check_cases(const struct json_case *cases, size_t n, bool strict)
 
         setUp();
         int err = read_slice(mf_slice(guard_copy(c->text, c->len), c->len), strict);
-        TEST_ASSERT_EQUAL_MESSAGE(c->error == NULL ? 0 : MF_INVAL, err, c->text);
+        TEST_ASSERT_EQUAL_MESSAGE(code_of(c->error), err, c->text);
         TEST_ASSERT_EQUAL_STRING_MESSAGE(c->error == NULL ? "" : c->error, error.text, c->text);
         arena_fini(&mem);
     }
@@ -385,7 +396,7 @@ static void test_long_names_are_cut_between_characters(void)
     for (size_t i = 3; i + 2 < 3000; i += 2)
         memcpy(text + i, "\xc3\xa9", 2);
     strncat(text, "\":1}", sizeof text - strlen(text) - 1);
-    TEST_ASSERT_EQUAL(MF_INVAL, read_slice(mf_str(text), true));
+    TEST_ASSERT_EQUAL(MF_UNSUPPORTED, read_slice(mf_str(text), true));
     size_t n = strlen(error.text);
     TEST_ASSERT_GREATER_THAN(sizeof error.text - 4, n);
     TEST_ASSERT_EQUAL_STRING("\xc3\xa9", error.text + n - 2);

@@ -259,9 +259,9 @@ static void test_a_probe_changes_nothing_and_knows(void)
     TEST_ASSERT_NULL(f);
     TEST_ASSERT_FALSE(there("b"));
     make_file("file");
-    TEST_ASSERT_EQUAL_INT(MF_DENIED, store_folder_probe(&f, at("file"), "root", &e));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, store_folder_probe(&f, at("file"), "root", &e));
     assert_text("storage directory is not a directory: ");
-    TEST_ASSERT_EQUAL_INT(MF_DENIED, store_folder_root(&f, at("file/x"), "root", &e));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, store_folder_root(&f, at("file/x"), "root", &e));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, store_folder_probe(&f, dir, "file", &e));
     assert_text("a file, not a directory");
     ok(store_folder_claim(root, &e)); /* in use: still what a server would start with */
