@@ -21,16 +21,6 @@
 
 /* --- a request -------------------------------------------------------------------------------- */
 
-static struct mf_slice keep_bytes(uint8_t **at, struct mf_slice s)
-{
-    struct mf_slice copy = mf_slice(*at, s.len);
-
-    if (s.len > 0)
-        memcpy(*at, s.ptr, s.len);
-    *at += s.len;
-    return copy;
-}
-
 struct api_call *api_call_new(struct api_account *aa, const struct api_service *service,
                               const struct router_msg *m, struct mf_slice rest, bool with_client)
 {
@@ -55,12 +45,12 @@ struct api_call *api_call_new(struct api_account *aa, const struct api_service *
     call->ja = aa->ja;
     call->service = service;
     call->subject = mf_slice(at, prefix.len + rest.len);
-    keep_bytes(&at, prefix);
-    call->rest = keep_bytes(&at, rest);
-    call->reply = keep_bytes(&at, m->msg->reply);
-    call->hdr = keep_bytes(&at, m->msg->hdr);
-    call->body = keep_bytes(&at, m->msg->payload);
-    call->client = keep_bytes(&at, mf_buf_slice(&who));
+    mf_slice_put(&at, prefix);
+    call->rest = mf_slice_put(&at, rest);
+    call->reply = mf_slice_put(&at, m->msg->reply);
+    call->hdr = mf_slice_put(&at, m->msg->hdr);
+    call->body = mf_slice_put(&at, m->msg->payload);
+    call->client = mf_slice_put(&at, mf_buf_slice(&who));
     mf_buf_fini(&who);
     mf_list_init(&call->busy.node);
     mf_list_init(&call->queued);

@@ -64,14 +64,9 @@ static void get_fini(void *state)
     stream_find_free(((struct get_state *)state)->find);
 }
 
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
-
 static bool has_conflict(const struct get_request *r)
 {
-    bool last = is_given(r->last), next = is_given(r->next);
+    bool last = mf_has_text(r->last), next = mf_has_text(r->next);
 
     return r->batch > 0 || r->max_bytes > 0 || (r->seq > 0 && last) ||
            (r->seq == 0 && !last && !next && !r->by_time) || (r->seq > 0 && r->by_time) ||
@@ -132,7 +127,7 @@ static void get_loaded(struct stream_load *l, int status)
         return;
     }
     get_write(g, l->stream, &l->msg);
-    if (is_given(g->r.last))
+    if (mf_has_text(g->r.last))
         stream_slide(l->stream, &l->msg);
     api_reply_end_quietly(call);
 }
@@ -144,7 +139,7 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
 
     if (rc == 0) {
         get_write(g, s, &m);
-        if (is_given(g->r.last))
+        if (mf_has_text(g->r.last))
             stream_slide(s, &m);
         stream_msg_end(&m);
         api_reply_end_quietly(g->call);
@@ -208,7 +203,7 @@ static void get_found(struct stream_seek *k, uint64_t seq)
         refuse_call(g->call, JS_STREAM_NOT_FOUND);
         return;
     }
-    if (seq > 0 && is_given(g->r.next))
+    if (seq > 0 && mf_has_text(g->r.next))
         get_search(g, s, stream_find_next(s, mf_str(g->r.next), seq));
     else
         get_seq(g, s, seq);
@@ -220,9 +215,9 @@ static void get_run(struct get_state *g, struct stream *s)
         g->seek.ts_ns = g->r.start_ns;
         g->seek.done = get_found;
         stream_seek(s, &g->seek);
-    } else if (is_given(g->r.last)) {
+    } else if (mf_has_text(g->r.last)) {
         get_search(g, s, stream_find_last(s, mf_str(g->r.last)));
-    } else if (is_given(g->r.next)) {
+    } else if (mf_has_text(g->r.next)) {
         get_search(g, s, stream_find_next(s, mf_str(g->r.next), g->r.seq == 0 ? 1 : g->r.seq));
     } else {
         get_seq(g, s, g->r.seq);

@@ -79,11 +79,6 @@ static struct mf_slice key_of(const struct api_call *call)
                                     : mf_slice(call->rest.ptr + behind, call->rest.len - behind);
 }
 
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
-
 /* NULL: it is as it must be. */
 static const char *target_mistake(const struct ttl_target *t, bool filters)
 {
@@ -110,8 +105,8 @@ bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters)
             return false;
         }
     }
-    t->subject = is_given(t->subject) ? t->subject : NULL;
-    t->filter = is_given(t->filter) ? t->filter : NULL;
+    t->subject = mf_has_text(t->subject) ? t->subject : NULL;
+    t->filter = mf_has_text(t->filter) ? t->filter : NULL;
     const char *why = target_mistake(t, filters);
     if (why != NULL)
         ttl_refuse_request(call, why);

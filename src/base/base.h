@@ -38,6 +38,10 @@ static inline struct mf_slice mf_str(const char *s) /* NULL gives the empty slic
 {
     return (struct mf_slice){(const uint8_t *)s, s == NULL ? 0 : strlen(s)};
 }
+static inline bool mf_has_text(const char *s) /* neither NULL nor empty */
+{
+    return s != NULL && *s != '\0';
+}
 static inline bool mf_eq(struct mf_slice a, struct mf_slice b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
@@ -56,6 +60,8 @@ bool mf_ends(struct mf_slice s, const char *suffix);
 bool mf_eq_nocase(struct mf_slice a, const char *s);
 /* A NUL-terminated copy of the caller's own; NULL when out of memory. */
 char *mf_slice_dup(struct mf_slice s);
+/* Copies s to *at, which moves behind it.  The copy. */
+struct mf_slice mf_slice_put(uint8_t **at, struct mf_slice s);
 /* Decimal digits only, no sign, no overflow: 0 and *out, or MF_INVAL. */
 MF_MUSTCHECK int mf_parse_u64(struct mf_slice s, uint64_t *out);
 

@@ -8,14 +8,20 @@ noinst_LIBRARIES += %D%/libbase.a
 	%D%/base.h %D%/list.h %D%/le.h %D%/buf.h %D%/lend.h \
 	%D%/clock.h %D%/rand.h %D%/log.h \
 	%D%/msort.h %D%/table.h %D%/steady.h %D%/clock_steps.h %D%/arena.h %D%/array.c %D%/array.h \
-	%D%/pool.h
+	%D%/pool.h %D%/civil.h %D%/spell.c %D%/spell.h
 %C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 BASE_LIBS = %D%/libbase.a
 
-UNIT_TESTS += test/unit/base/base test/unit/base/array test/unit/base/pool test/unit/base/list test/unit/base/buf \
+UNIT_TESTS += test/unit/base/base test/unit/base/civil test/unit/base/spell test/unit/base/array test/unit/base/pool test/unit/base/list test/unit/base/buf \
 	test/unit/base/lend test/unit/base/clock test/unit/base/rand test/unit/base/table \
 	test/unit/base/steady test/unit/base/clock_steps test/unit/base/log test/unit/base/log_nomem test/unit/base/log_syslog
+test_unit_base_civil_SOURCES = test/unit/base/test_civil.c
+test_unit_base_civil_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_base_civil_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_base_spell_SOURCES = test/unit/base/test_spell.c
+test_unit_base_spell_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_base_spell_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_base_array_SOURCES = test/unit/base/test_array.c
 test_unit_base_array_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_array_CPPFLAGS = $(TEST_CPPFLAGS)

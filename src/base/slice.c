@@ -67,6 +67,16 @@ char *mf_slice_dup(struct mf_slice s)
     return copy;
 }
 
+struct mf_slice mf_slice_put(uint8_t **at, struct mf_slice s)
+{
+    struct mf_slice copy = mf_slice(*at, s.len);
+
+    if (s.len > 0)
+        memcpy(*at, s.ptr, s.len);
+    *at += s.len;
+    return copy;
+}
+
 int mf_parse_u64(struct mf_slice s, uint64_t *out)
 {
     uint64_t n = 0;

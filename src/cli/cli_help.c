@@ -1,6 +1,7 @@
 /* cli_help.c: help made from the tables of commands. */
 #include "cli/cli_impl.h"
 
+#include "base/spell.h"
 #include "mayfly.h"
 
 #include <stdlib.h>
@@ -103,51 +104,21 @@ void help_print_command(FILE *f, const struct cli_command *cmd)
 
 #define NEAR 3 /* fewer wrong letters than this: perhaps that was meant */
 
-/* Edit distance of a and b; words longer than 31 letters are far from everything. */
-static size_t word_distance(const char *a, const char *b)
-{
-    size_t row[32], n = strlen(b);
-
-    if (n > 31 || strlen(a) > 31)
-        return 99;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t before = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = before + (a[i - 1] != b[j - 1]);
-
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            before = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 /* Remembers a word that is nearer to what was typed than the best one before. */
 struct nearest {
     const char *typed;
-    size_t distance;
+    unsigned distance;
     char *word;
     size_t size;
 };
 
 static void try_word(struct nearest *n, const char *word, size_t len)
 {
-    char text[32];
-    size_t d;
+    unsigned d = spell_distance(mf_str(n->typed), mf_slice(word, len));
 
-    (void)snprintf(text, sizeof text, "%.*s", (int)len, word);
-    d = word_distance(n->typed, text);
     if (d < n->distance) {
         n->distance = d;
-        (void)snprintf(n->word, n->size, "%s", text);
+        (void)snprintf(n->word, n->size, "%.*s", (int)len, word);
     }
 }
 

@@ -6,6 +6,7 @@
  * out of its range has another error than one that is no number. */
 #include "codec/json_scan_impl.h"
 
+#include "base/civil.h"
 #include "base/clock.h"
 
 #include <stdio.h>
@@ -132,26 +133,6 @@ static int parse_zone(struct parse *p, int64_t *offset_s)
     return 0;
 }
 
-static unsigned days_in(unsigned month, unsigned year)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
-    return month == 2 && leap ? 29 : days[month - 1];
-}
-
-/* Days from 1970-01-01, in the calendar as if it had always been; years start in March so that
- * the leap day comes last. */
-static int64_t days_since_1970(unsigned year, unsigned month, unsigned day)
-{
-    int64_t y = (int64_t)year - (month <= 2 ? 1 : 0);
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t of_era = y - era * 400;
-    int64_t of_year = (153 * ((int64_t)month + (month > 2 ? -3 : 9)) + 2) / 5 + (int64_t)day - 1;
-
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
 static int64_t to_ns(int64_t seconds, int64_t ns)
 {
     static const int64_t zero_s = -62135596800; /* 0001-01-01 */
@@ -191,10 +172,10 @@ int json_parse_time(struct mf_slice text, int64_t *out, struct mf_error *e)
         return MF_INVAL;
     if (p.rest.len > 0)
         return refuse_time(&p, "extra text: ", p.rest);
-    if (day < 1 || day > days_in(month, year))
+    if (day < 1 || day > (unsigned)civil_month_days(year, (int)month))
         return refuse_time(&p, "day out of range", MF_SLICE_NONE);
-    *out = to_ns(days_since_1970(year, month, day) * 86400 + hour * 3600 + minute * 60 + second -
-                     offset_s,
+    *out = to_ns(civil_days(year, (int)month, (int)day) * CIVIL_DAY_S + hour * 3600 + minute * 60 +
+                     second - offset_s,
                  ns);
     return 0;
 }

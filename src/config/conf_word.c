@@ -1,6 +1,8 @@
 /* conf_word.c: classifies an unquoted word: boolean, variable, number with unit, date or text. */
 #include "config/conf_lex_impl.h"
 
+#include "base/civil.h"
+
 static bool is_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
@@ -92,28 +94,15 @@ static int number_at(struct mf_slice w, size_t at, size_t n)
     return v;
 }
 
-/* Days since 1970-01-01 in the Gregorian calendar; March first, so that leap days come last. */
-static int64_t days_from_civil(int64_t y, int m, int d)
-{
-    y -= m <= 2;
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t yoe = y - era * 400;
-    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
-}
-
 int conf_lex_date(struct mf_slice w, int64_t *out_ns)
 {
-    static const int last[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     if (!is_date(w))
         return MF_INVAL;
     int y = number_at(w, 0, 4), m = number_at(w, 5, 2), d = number_at(w, 8, 2);
     int h = number_at(w, 11, 2), min = number_at(w, 14, 2), s = number_at(w, 17, 2);
-    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-    if (m < 1 || m > 12 || d < 1 || d > last[m - 1] + (m == 2 && leap) || h > 23 || min > 59 ||
-        s > 59)
+    if (m < 1 || m > 12 || d < 1 || d > civil_month_days(y, m) || h > 23 || min > 59 || s > 59)
         return MF_INVAL;
-    int64_t secs = days_from_civil(y, m, d) * 86400 + ((int64_t)h * 60 + min) * 60 + s;
+    int64_t secs = civil_days(y, m, d) * CIVIL_DAY_S + ((int64_t)h * 60 + min) * 60 + s;
     if (__builtin_mul_overflow(secs, (int64_t)1000000000, out_ns))
         return MF_LIMIT;
     return 0;

@@ -1,6 +1,7 @@
 /* options_text.c: checks of texts (nkeys, URLs), and the nearest known name. */
 #include "config/options_impl.h"
 
+#include "base/spell.h"
 #include "codec/nkey.h"
 
 #include <stdio.h>
@@ -97,53 +98,17 @@ char *opt_text_upper(struct arena *a, const char *s)
 
 /* --- suggestions ------------------------------------------------------------------------------ */
 
-#define NAME_MAX_LEN 40
-
-static char fold_char(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c + ('a' - 'A'));
-    return (char)(c == '-' ? '_' : c);
-}
-
-/* Edits between two names: insert, delete, replace, swap neighbours. */
-static unsigned edit_distance(const char *a, size_t an, const char *b, size_t bn)
-{
-    unsigned rows[3][NAME_MAX_LEN + 1];
-    for (size_t j = 0; j <= bn; j++)
-        rows[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= an; i++) {
-        unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
-        now[0] = (unsigned)i;
-        for (size_t j = 1; j <= bn; j++) {
-            bool same = fold_char(a[i - 1]) == fold_char(b[j - 1]);
-            unsigned best = before[j - 1] + !same;
-            if (before[j] + 1 < best)
-                best = before[j] + 1;
-            if (now[j - 1] + 1 < best)
-                best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && fold_char(a[i - 1]) == fold_char(b[j - 2]) &&
-                fold_char(a[i - 2]) == fold_char(b[j - 1]) && older[j - 2] + 1 < best)
-                best = older[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return rows[an % 3][bn];
-}
-
 const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, size_t cap)
 {
     size_t len = strlen(key);
     unsigned best = len <= 3 ? 2 : len <= 8 ? 3 : 4; /* exclusive */
     const char *found = NULL;
-    if (len > NAME_MAX_LEN)
-        return NULL;
     for (size_t i = 0; i < b->n; i++) {
         const char *name = b->fields[i].names;
         while (name != NULL) {
             const char *space = strchr(name, ' ');
             size_t n = space == NULL ? strlen(name) : (size_t)(space - name);
-            unsigned d = n > NAME_MAX_LEN ? best : edit_distance(key, len, name, n);
+            unsigned d = spell_distance(mf_slice(key, len), mf_slice(name, n));
             if (d < best && d < n) {
                 best = d;
                 snprintf(buf, cap, "%.*s", (int)n, name);

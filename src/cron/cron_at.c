@@ -4,9 +4,9 @@
  *
  * the hour may have one digit, the point may be a comma; digits beyond nanoseconds are skipped; an
  * offset may have 24 hours and 60 minutes; there is no second 60. */
-#include "cron/civil_impl.h"
 #include "cron/cron_impl.h"
 
+#include "base/civil.h"
 #include "base/clock.h"
 
 static bool digit_at(struct mf_slice s, size_t i)
@@ -86,7 +86,7 @@ int cron_parse_time(struct mf_slice text, int64_t *ns)
         return MF_INVAL;
     if (month < 1 || day < 1 || day > civil_month_days(year, month))
         return MF_INVAL;
-    t = civil_days(year, month, day) * DAY_S + h * 3600 + m * 60 + sec - offset_s;
+    t = civil_days(year, month, day) * CIVIL_DAY_S + h * 3600 + m * 60 + sec - offset_s;
     if (t < 0 || (t == 0 && frac == 0))
         *ns = 1;
     else if (t >= INT64_MAX / CLOCK_S)

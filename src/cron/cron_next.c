@@ -3,9 +3,9 @@
  * Within a span of the zone local time runs evenly, so the calendar is walked in local time, span
  * by span.  nats-server walks hour by hour in the zone itself and misses a whole day when summer
  * time begins at midnight in the Americas; here a time is missed only if no clock shows it. */
-#include "cron/civil_impl.h"
 #include "cron/cron_impl.h"
 
+#include "base/civil.h"
 #include "base/clock.h"
 
 #define NOT_FOUND INT64_MIN
@@ -55,9 +55,9 @@ static bool day_fits(const struct cron *c, int64_t day, const struct civil *d)
 /* The first fitting local second in [from, end). */
 static int64_t search_span(const struct cron *c, int64_t from_s, int64_t end_s)
 {
-    int64_t day = floor_div(from_s, DAY_S), in_day = from_s - day * DAY_S, found;
+    int64_t day = civil_floor(from_s, CIVIL_DAY_S), in_day = from_s - day * CIVIL_DAY_S, found;
 
-    for (; day * DAY_S < end_s; in_day = 0) {
+    for (; day * CIVIL_DAY_S < end_s; in_day = 0) {
         struct civil d = civil_of(day);
 
         if ((c->month >> d.month & 1) == 0) {
@@ -65,7 +65,7 @@ static int64_t search_span(const struct cron *c, int64_t from_s, int64_t end_s)
             continue;
         }
         if (day_fits(c, day, &d) && (found = time_from(c, in_day)) >= 0)
-            return day * DAY_S + found < end_s ? day * DAY_S + found : NOT_FOUND;
+            return day * CIVIL_DAY_S + found < end_s ? day * CIVIL_DAY_S + found : NOT_FOUND;
         day++;
     }
     return NOT_FOUND;
@@ -75,8 +75,8 @@ static int64_t search_span(const struct cron *c, int64_t from_s, int64_t end_s)
 static int64_t next_fit(const struct cron *c, int64_t t_s)
 {
     struct zone_span span = zone_at(c->zone, t_s);
-    int64_t year = civil_of(floor_div(t_s + span.offset_s, DAY_S)).year;
-    int64_t limit = civil_days(year + YEARS + 1, 1, 1) * DAY_S, end, found;
+    int64_t year = civil_of(civil_floor(t_s + span.offset_s, CIVIL_DAY_S)).year;
+    int64_t limit = civil_days(year + YEARS + 1, 1, 1) * CIVIL_DAY_S, end, found;
 
     for (;;) {
         end = span.end_s < limit - span.offset_s ? span.end_s + span.offset_s : limit;
@@ -105,7 +105,7 @@ static int64_t round_s(int64_t ns)
 
     if (rest < 0)
         rest += CLOCK_S;
-    return floor_div(ns, CLOCK_S) + (rest >= CLOCK_S / 2 ? 1 : 0);
+    return civil_floor(ns, CLOCK_S) + (rest >= CLOCK_S / 2 ? 1 : 0);
 }
 
 static int64_t every_next(const struct cron *c, int64_t after_s)
@@ -128,6 +128,6 @@ int64_t cron_next(const struct cron *c, int64_t after_ns, int64_t now_ns)
         next = every_next(c, round_s(after_ns));
         return next < now_ns ? every_next(c, round_s(now_ns)) : next;
     }
-    next = fields_next(c, floor_div(after_ns, CLOCK_S));
+    next = fields_next(c, civil_floor(after_ns, CLOCK_S));
     return next != 0 && next < now_ns ? fields_next(c, round_s(now_ns)) : next;
 }

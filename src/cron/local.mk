@@ -1,7 +1,7 @@
 # cron: when a schedule fires next; time zones.  Pure functions.
 noinst_LIBRARIES += %D%/libcron.a
 %C%_libcron_a_SOURCES = \
-	%D%/civil_impl.h %D%/cron.c %D%/cron.h %D%/cron_at.c %D%/cron_impl.h %D%/cron_next.c %D%/zone.c \
+	%D%/cron.c %D%/cron.h %D%/cron_at.c %D%/cron_impl.h %D%/cron_next.c %D%/zone.c \
 	%D%/zone_impl.h %D%/zone_rule.c
 %C%_libcron_a_CPPFLAGS = $(AM_CPPFLAGS)
 

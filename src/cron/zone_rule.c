@@ -4,8 +4,9 @@
  *
  * POSIX offsets are added to local time to get UTC, so west is positive: the sign is inverted
  * here. */
-#include "cron/civil_impl.h"
 #include "cron/zone_impl.h"
+
+#include "base/civil.h"
 
 #define HOUR_S 3600
 
@@ -141,7 +142,7 @@ static int64_t change_at(const struct zone_change *c, int64_t year, int32_t offs
         if (c->kind == ZONE_JULIAN && (!civil_leap(year) || c->day < 60))
             days--;
     }
-    return days * DAY_S + c->time_s - offset_s;
+    return days * CIVIL_DAY_S + c->time_s - offset_s;
 }
 
 static void consider_change(int64_t at, int32_t offset_s, int64_t t_s, int64_t *since,
@@ -161,7 +162,7 @@ static void consider_change(int64_t at, int32_t offset_s, int64_t t_s, int64_t *
 struct zone_span zone_rule_at(const struct zone_rule *r, int64_t t_s)
 {
     struct zone_span out = {r->std_s, ZONE_FOREVER};
-    int64_t year = civil_of(floor_div(t_s + r->std_s, DAY_S)).year, since = INT64_MIN;
+    int64_t year = civil_of(civil_floor(t_s + r->std_s, CIVIL_DAY_S)).year, since = INT64_MIN;
 
     if (!r->has_dst)
         return out;

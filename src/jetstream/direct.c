@@ -204,14 +204,9 @@ static const struct json_field fields[] = {
 static const struct json_type req_type = {"JSApiMsgGetRequest", sizeof(struct direct_req), fields,
                                           MF_COUNT(fields)};
 
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
-
 static bool has_conflict(const struct direct_req *r)
 {
-    bool last = is_given(r->last), next = is_given(r->next), multi = r->multi.n > 0;
+    bool last = mf_has_text(r->last), next = mf_has_text(r->next), multi = r->multi.n > 0;
 
     return (r->seq > 0 && (last || r->has_start)) || (r->has_start && last) ||
            (last && (next || r->batch > 0 || multi)) || (next && multi) ||
@@ -246,15 +241,16 @@ static void get_last(struct js_account *ja, struct stream *s, struct mf_slice re
 static void get_by_body(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         struct direct_req *r, struct arena *mem)
 {
-    if (r->seq == 0 && !is_given(r->last) && !is_given(r->next) && r->multi.n == 0 && !r->has_start)
+    if (r->seq == 0 && !mf_has_text(r->last) && !mf_has_text(r->next) && r->multi.n == 0 &&
+        !r->has_start)
         direct_send_status(ja, reply, EMPTY);
     else if (has_conflict(r))
         direct_send_status(ja, reply, BAD);
     else if (r->multi.n > 0 || r->batch != 0 || r->has_start)
         direct_batch_start(ja, s, reply, r, mem);
-    else if (is_given(r->next))
+    else if (mf_has_text(r->next))
         direct_find_start(ja, s, reply, r, mem);
-    else if (is_given(r->last))
+    else if (mf_has_text(r->last))
         get_last(ja, s, reply, mf_str(r->last), r);
     else
         direct_get_one(ja, s, reply, r->seq, direct_how(r));
@@ -264,8 +260,8 @@ static void get_by_body(struct js_account *ja, struct stream *s, struct mf_slice
 static void get_by_subject(struct js_account *ja, struct stream *s, struct mf_slice reply,
                            struct mf_slice subject, const struct direct_req *r)
 {
-    if (is_given(r->last) || is_given(r->next) || r->multi.n > 0 || r->seq != 0 || r->batch != 0 ||
-        r->has_start || r->up_to_seq != 0 || r->has_up_to)
+    if (mf_has_text(r->last) || mf_has_text(r->next) || r->multi.n > 0 || r->seq != 0 ||
+        r->batch != 0 || r->has_start || r->up_to_seq != 0 || r->has_up_to)
         direct_send_status(ja, reply, BAD);
     else
         get_last(ja, s, reply, subject, r);

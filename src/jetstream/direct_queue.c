@@ -19,16 +19,6 @@ struct waiting_get {
     size_t bytes;
 };
 
-static struct mf_slice keep_bytes(uint8_t **at, struct mf_slice s)
-{
-    struct mf_slice copy = mf_slice(*at, s.len);
-
-    if (s.len > 0)
-        memcpy(*at, s.ptr, s.len);
-    *at += s.len;
-    return copy;
-}
-
 static struct waiting_get *take_first(struct direct_queue *q)
 {
     struct waiting_get *x = mf_container(mf_list_pop(&q->gets), struct waiting_get, link);
@@ -77,11 +67,11 @@ void direct_queue_add(struct js_account *ja, const struct direct_get *g)
         return;
     }
     x->bytes = bytes;
-    x->get.name = keep_bytes(&at, g->name);
-    x->get.subject = keep_bytes(&at, g->subject);
-    x->get.reply = keep_bytes(&at, g->reply);
-    x->get.hdr = keep_bytes(&at, g->hdr);
-    x->get.payload = keep_bytes(&at, g->payload);
+    x->get.name = mf_slice_put(&at, g->name);
+    x->get.subject = mf_slice_put(&at, g->subject);
+    x->get.reply = mf_slice_put(&at, g->reply);
+    x->get.hdr = mf_slice_put(&at, g->hdr);
+    x->get.payload = mf_slice_put(&at, g->payload);
     mf_list_push(&q->gets, &x->link);
     q->ngets++;
     q->bytes += bytes;

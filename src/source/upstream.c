@@ -8,11 +8,6 @@
 
 #define API_PREFIX "$JS.API"
 
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 static void put_hash(struct mf_buf *out, const char *before, const char *text)
@@ -32,10 +27,10 @@ static void put_subjects(struct mf_buf *out, const struct stream_source *src, bo
         const char *text = dest ? map[i].dest : map[i].src;
         if (i > 0)
             mf_buf_byte(out, '\f');
-        mf_buf_puts(out, is_given(text) ? text : ">");
+        mf_buf_puts(out, mf_has_text(text) ? text : ">");
     }
     if (src->transforms.n == 0)
-        mf_buf_puts(out, !dest && is_given(src->filter_subject) ? src->filter_subject : ">");
+        mf_buf_puts(out, !dest && mf_has_text(src->filter_subject) ? src->filter_subject : ">");
 }
 
 void upstream_index(struct mf_buf *out, const struct stream_source *src)
@@ -69,7 +64,7 @@ int upstream_consumer(char out[UPSTREAM_NAME], const struct upstream_who *who,
     int rc = 0;
 
     mf_buf_printf(&b, "%s %s", who->stream, who->account);
-    if (is_given(who->domain))
+    if (mf_has_text(who->domain))
         mf_buf_printf(&b, " %s", who->domain);
     sha256_short(mf_buf_slice(&b), hash);
     if (!who->mirror) {
@@ -94,9 +89,9 @@ const char *upstream_filter(const struct stream_source *src)
 {
     const struct stream_mapping *map = src->transforms.at;
 
-    if (is_given(src->filter_subject))
+    if (mf_has_text(src->filter_subject))
         return src->filter_subject;
-    return src->transforms.n == 1 && is_given(map[0].src) ? map[0].src : NULL;
+    return src->transforms.n == 1 && mf_has_text(map[0].src) ? map[0].src : NULL;
 }
 
 /* Two dots become one: prefixes may end with one. */
@@ -115,9 +110,9 @@ static void collapse_dots(struct mf_buf *out, size_t from)
 /* Our own domain's API has its plain name inside the server: mappings are for clients. */
 static bool is_own_api(const struct upstream_who *who, const char *api)
 {
-    size_t n = is_given(who->domain) ? strlen(who->domain) : 0;
+    size_t n = mf_has_text(who->domain) ? strlen(who->domain) : 0;
 
-    if (n == 0 || !is_given(api) || strncmp(api, "$JS.", 4) != 0 ||
+    if (n == 0 || !mf_has_text(api) || strncmp(api, "$JS.", 4) != 0 ||
         strncmp(api + 4, who->domain, n) != 0)
         return false;
     api += 4 + n;
@@ -143,7 +138,7 @@ void upstream_subject(struct mf_buf *out, const struct upstream_who *who,
 void upstream_deliver(struct mf_buf *out, const struct upstream_who *who,
                       const struct stream_source *src, const char *unique)
 {
-    bool prefixed = src->external != NULL && is_given(src->external->deliver);
+    bool prefixed = src->external != NULL && mf_has_text(src->external->deliver);
     size_t start = out->len;
 
     mf_buf_printf(out, "%s.%s.%s", prefixed ? src->external->deliver : "$JS",
@@ -180,7 +175,7 @@ static void put_filters(struct jsonw *w, const struct stream_source *src)
         return;
     jsonw_array(w, "filter_subjects");
     for (size_t i = 0; i < src->transforms.n; i++)
-        jsonw_str(w, NULL, is_given(map[i].src) ? map[i].src : ">");
+        jsonw_str(w, NULL, mf_has_text(map[i].src) ? map[i].src : ">");
     jsonw_end(w);
 }
 
@@ -190,7 +185,7 @@ static void put_metadata(struct jsonw *w, const struct upstream_who *who)
 
     jsonw_object(w, "metadata");
     jsonw_str(w, m ? "_nats.mirror.acc" : "_nats.src.acc", who->account);
-    if (is_given(who->domain))
+    if (mf_has_text(who->domain))
         jsonw_str(w, m ? "_nats.mirror.domain" : "_nats.src.domain", who->domain);
     jsonw_str(w, m ? "_nats.mirror.stream" : "_nats.src.stream", who->stream);
     jsonw_end(w);

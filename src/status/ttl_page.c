@@ -46,11 +46,6 @@ struct ttlz { /* a document under way */
     int64_t spent_ns;              /* in looks ahead */
 };
 
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
-
 /* --- one stream ------------------------------------------------------------------------------- */
 
 static void write_counts(struct ttlz *z, struct jsonw *w, struct stream *s)
@@ -153,11 +148,11 @@ static bool is_wanted(const struct ttlz_query *q, const char *account, struct st
 {
     const struct stream_config *c = stream_config(s);
 
-    if (is_given(q->stream) && strcmp(stream_name(s), q->stream) != 0)
+    if (mf_has_text(q->stream) && strcmp(stream_name(s), q->stream) != 0)
         return false;
     if (q->copies && c->mirror == NULL && c->sources.n == 0)
         return false;
-    return !is_given(q->find) || strcasestr(stream_name(s), q->find) != NULL ||
+    return !mf_has_text(q->find) || strcasestr(stream_name(s), q->find) != NULL ||
            strcasestr(account, q->find) != NULL;
 }
 
@@ -244,7 +239,7 @@ static void visit_next(struct ttlz *z, struct doc *d)
     struct js_walk *k = &z->walk;
     struct catalog_item x;
 
-    if ((is_given(z->q.account) && strcmp(k->accounts[k->at], z->q.account) != 0) ||
+    if ((mf_has_text(z->q.account) && strcmp(k->accounts[k->at], z->q.account) != 0) ||
         !js_walk_item(k, d, &x))
         js_walk_next_account(k);
     else if (x.stream != NULL && is_wanted(&z->q, k->accounts[k->at], x.stream)) {
@@ -328,7 +323,7 @@ static int check_query(const struct ttlz_query *q, struct mf_error *e)
         return mf_fail(e, MF_PROTO, "offset must be 0 or more, limit from 1 to %d", LIMIT_MAX);
     if (q->list < 0 || q->list > LIST_MAX)
         return mf_fail(e, MF_PROTO, "list must be 1 to %d messages", LIST_MAX);
-    if (q->list > 0 && !is_given(q->stream))
+    if (q->list > 0 && !mf_has_text(q->stream))
         return mf_fail(e, MF_PROTO, "list needs a stream: ?acc=ACCOUNT&stream=STREAM&list=20");
     if (q->forecast < 0 || q->forecast > TTL_FORECAST_MAX)
         return mf_fail(e, MF_PROTO, "forecast must be 1 to %d parts", TTL_FORECAST_MAX);
@@ -338,7 +333,7 @@ static int check_query(const struct ttlz_query *q, struct mf_error *e)
 /* MF_NOMEM, MF_PROTO. */
 static int start_forecast(struct ttlz *z, struct mf_error *e)
 {
-    bool one = is_given(z->q.stream);
+    bool one = mf_has_text(z->q.stream);
 
     if (z->q.forecast == 0)
         return 0;

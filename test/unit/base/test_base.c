@@ -199,6 +199,24 @@ static void test_story_too_long_is_cut_at_its_end(void)
     TEST_ASSERT_EQUAL_size_t(sizeof e.text - 1, strlen(e.text));
 }
 
+static void test_slices_put_one_after_the_other_are_copies(void)
+{
+    uint8_t room[8], *at = room;
+    struct mf_slice a = mf_slice_put(&at, MF_LIT("abc")), none = mf_slice_put(&at, MF_SLICE_NONE),
+                    b = mf_slice_put(&at, MF_LIT("de"));
+
+    TEST_ASSERT_EQUAL_PTR(room + 5, at);
+    TEST_ASSERT_TRUE(mf_eq_str(a, "abc") && mf_eq_str(none, "") && mf_eq_str(b, "de"));
+    TEST_ASSERT_EQUAL_PTR(room, a.ptr);
+}
+
+static void test_a_text_is_there_and_not_empty(void)
+{
+    TEST_ASSERT_TRUE(mf_has_text("a"));
+    TEST_ASSERT_FALSE(mf_has_text(""));
+    TEST_ASSERT_FALSE(mf_has_text(NULL));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -216,5 +234,7 @@ int main(void)
     RUN_TEST(test_failure_of_the_system_tells_the_system_s_reason_and_keeps_errno);
     RUN_TEST(test_nobody_listening_still_gets_the_code);
     RUN_TEST(test_story_too_long_is_cut_at_its_end);
+    RUN_TEST(test_slices_put_one_after_the_other_are_copies);
+    RUN_TEST(test_a_text_is_there_and_not_empty);
     return UNITY_END();
 }
