@@ -188,7 +188,11 @@ static int write_end(struct backfill *b, const struct store_rec *r, int64_t dead
         return 0;
     subject = linked_watches(s) ? mf_slice_dup(r->key) : NULL;
     bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
-    rc = scope_set_end(s, r->seq, &deadline_ns, bits);
+    if (subject == NULL && linked_watches(s))
+        return MF_NOMEM;
+    rc = subject == NULL || deadline_ns != 0 ? 0 : linked_prepare(s, mf_str(subject), before);
+    if (rc == 0)
+        rc = scope_set_end(s, r->seq, &deadline_ns, bits);
     *wrote |= rc == 0;
     if (subject != NULL)
         linked_changed(s, mf_str(subject), before);

@@ -164,14 +164,14 @@ static bool expire_message(void *arg, const struct store_expiry *d)
                                           .last = d->last};
     struct summary_death report = begin_report(s, d->key);
 
-    if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
+    if (linked_leaves(s, d->seq) != 0 ||
+        dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
         dead_letters_write(s, &letter) != 0)
         return false;
     int rc = expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
     dead_letters_settle(s, rc == 0);
     if (rc != 0)
         return false;
-    linked_leaves(s, d->seq);
     if (late > s->expiry.late.worst_ns[0])
         s->expiry.late.worst_ns[0] = late;
     s->stats.expired++;
@@ -345,6 +345,8 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
     uint64_t count;
     int rc = store_reserve(s->store, n);
 
+    if (rc == 0)
+        rc = linked_prepare(s, subject, false); /* linked_leaves() cannot fail after it */
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = dedup_before_removal(s->dedup, s->store, d[i].seq, d[i].seq);
     (void)store_key_last_accepted(s->store, subject, &count);
@@ -357,8 +359,8 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         report_death(s, &report, d[i].seq);
         report = begin_report(s, subject);
         count_settled(s, d[i].seq);
-        linked_leaves(s, d[i].seq);
-        if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)
+        if ((rc = linked_leaves(s, d[i].seq)) != 0 ||
+            (rc = store_remove(s->store, d[i].seq, NULL)) != 0)
             break;
         s->stats.expired++;
         if (s->schedules != NULL)

@@ -69,14 +69,17 @@ static inline bool linked_concerns(const struct stream *s, struct mf_slice subje
 {
     return linked_watches(s) && policy_is_link(s->governor, subject);
 }
+/* In the open commit batch, before a message of this subject may become permanent: what the change
+ * brings with it is not lost then, whatever fails.  Not 0: it must not become permanent now. */
+MF_MUSTCHECK int linked_prepare(struct stream *s, struct mf_slice subject, bool before);
 /* In the open commit batch, after the change of a message of this subject.  before:
  * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
 /* The same for jobs that change many: all that link to it are left to the job. */
 void linked_changed_many(struct stream *s, struct mf_slice subject, bool before);
 /* In the open batch, before a message is removed: the one below it may be a permanent record
- * again. */
-void linked_leaves(struct stream *s, uint64_t seq);
+ * again.  Not 0: it must not be removed now. */
+MF_MUSTCHECK int linked_leaves(struct stream *s, uint64_t seq);
 /* s->linked is there: the job looks at the messages of this subject. */
 void linked_look(struct stream *s, struct mf_slice subject);
 void linked_gone(struct stream *s, struct mf_slice subject); /* on disk; empty: of many subjects */

@@ -1,8 +1,9 @@
 /* linked.c: lives that are linked to another record (permanent_if).
  *
  * A permanent record appears: up to UPGRADE_MAX messages that link to it become infinite in its own
- * batch, so that they are safe when it is acknowledged.  The job upgrades further ones; BLOB_LINK
- * in that batch remembers them over a crash.  A message that cannot be read in that moment may
+ * batch, so that they are safe when it is acknowledged.  The job upgrades further ones, and those
+ * that found no room.  BLOB_LINK remembers them over a crash: it is written first in that batch,
+ * and without it the record is refused.  A message that cannot be read in that moment may
  * belong to another rule: it becomes infinite unseen, and a blob keeps its former end until the job
  * has judged it.
  * A record is permanent again when a newer one is removed: noted in the batch of the removal.
@@ -144,10 +145,12 @@ static void note_filter(void *arg, struct mf_slice filter)
 }
 
 /* In the open batch: a start continues with the notes. */
-static void note_on_disk(struct linked *l)
+static int note_on_disk(struct linked *l)
 {
-    if (!l->noted)
-        l->noted = store_blob_put(l->s->store, MF_LIT(BLOB_LINK), MF_LIT("1"), NULL) == 0;
+    int rc = l->noted ? 0 : store_blob_put(l->s->store, MF_LIT(BLOB_LINK), MF_LIT("1"), NULL);
+
+    l->noted |= rc == 0;
+    return rc;
 }
 
 /* All notes are done, and no unseen message is left. */
@@ -422,10 +425,8 @@ static void upgrade_one(struct stream *s, uint64_t seq, struct mf_slice subject)
         rc = upgrade_unseen(s, seq, deadline_ns);
         note_filter(s->linked, subject);
     }
-    if (rc != 0) {
+    if (rc != 0)
         note_filter(s->linked, subject);
-        note_on_disk(s->linked);
-    }
 }
 
 static void upgrade_subject(struct upgrade *u, struct mf_slice subject)
@@ -434,10 +435,8 @@ static void upgrade_subject(struct upgrade *u, struct mf_slice subject)
 
     for (; seq != 0 && u->left > 0; seq = store_older(u->s->store, seq), u->left--)
         upgrade_one(u->s, seq, subject);
-    if (seq != 0) {
+    if (seq != 0)
         note_filter(u->s->linked, subject);
-        note_on_disk(u->s->linked);
-    }
 }
 
 /* The first subjects now; the job looks at all of them. */
@@ -451,7 +450,6 @@ static void upgrade_matching(struct upgrade *u, struct mf_slice filter)
         upgrade_subject(u, key);
     store_keys_free(walk);
     note_filter(u->s->linked, filter);
-    note_on_disk(u->s->linked);
 }
 
 static void upgrade_filter(void *arg, struct mf_slice filter)
@@ -462,6 +460,16 @@ static void upgrade_filter(void *arg, struct mf_slice filter)
         upgrade_matching(u, filter);
     else
         upgrade_subject(u, filter);
+}
+
+int linked_prepare(struct stream *s, struct mf_slice subject, bool before)
+{
+    if (before || !linked_concerns(s, subject))
+        return 0;
+    int rc = note_on_disk(s->linked);
+    if (rc == 0)
+        wake_job(s->linked); /* it forgets the note */
+    return rc;
 }
 
 void linked_changed(struct stream *s, struct mf_slice subject, bool before)
@@ -486,11 +494,9 @@ void linked_changed_many(struct stream *s, struct mf_slice subject, bool before)
     if (before == after)
         return;
     policy_linked_by(s->governor, subject, note_filter, s->linked);
-    if (after)
-        note_on_disk(s->linked);
 }
 
-void linked_leaves(struct stream *s, uint64_t seq)
+int linked_leaves(struct stream *s, uint64_t seq)
 {
     int64_t deadline_ns;
     uint16_t flags;
@@ -498,12 +504,12 @@ void linked_leaves(struct stream *s, uint64_t seq)
     if (!linked_watches(s) || s->cfg.max_msgs_per_subject == 1 || store_newer(s->store, seq) != 0 ||
         !store_life(s->store, store_older(s->store, seq), &deadline_ns, &flags) ||
         deadline_ns != 0 || (flags & MSG_TOMBSTONE) != 0)
-        return;
+        return 0;
     struct mf_slice subject = store_key_at(s->store, seq);
     if (!policy_is_link(s->governor, subject))
-        return;
+        return 0;
     policy_linked_by(s->governor, subject, note_filter, s->linked);
-    note_on_disk(s->linked);
+    return note_on_disk(s->linked);
 }
 
 void linked_look(struct stream *s, struct mf_slice subject)

@@ -317,7 +317,9 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     /* Before the record that others link to is lowered. */
     bool links = linked_concerns(s, in->subject);
     bool permanent = links && lifetime_is_permanent(s, in->subject);
-    if (scope_holds(s))
+    if (links && a->deadline_ns == 0)
+        rc = linked_prepare(s, in->subject, permanent);
+    if (rc == 0 && scope_holds(s))
         rc = lower_older(s, in, a->deadline_ns);
     if (rc == 0)
         rc = store_append(s->store, a);

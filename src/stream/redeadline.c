@@ -49,8 +49,14 @@ static int set_end(struct stream *s, const struct store_rec *r, int64_t deadline
     bool turns = (deadline_ns == 0) != (r->deadline_ns == 0);
     char *subject = turns && linked_watches(s) ? mf_slice_dup(r->key) : NULL;
     bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
-    int rc = scope_set_end(s, r->seq, &deadline_ns, 0);
+    int rc = 0;
 
+    if (subject == NULL && turns && linked_watches(s))
+        return MF_NOMEM;
+    if (subject != NULL && deadline_ns == 0)
+        rc = linked_prepare(s, mf_str(subject), before);
+    if (rc == 0)
+        rc = scope_set_end(s, r->seq, &deadline_ns, 0);
     if (subject != NULL)
         linked_changed_many(s, mf_str(subject), before);
     free(subject);

@@ -106,7 +106,7 @@ static int remove_one(struct stream *s, uint64_t seq, bool erase, struct store_w
         rc = expire_mark(s, mf_str(subject), seq, count == 1, flags, MARKER_REMOVE);
     }
     if (rc == 0)
-        linked_leaves(s, seq);
+        rc = linked_leaves(s, seq);
     if (rc == 0)
         rc = erase ? store_erase(s->store, seq, w) : store_remove(s->store, seq, NULL);
     if (rc == 0 && s->schedules != NULL && subject != NULL)
@@ -143,10 +143,9 @@ int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w)
     int rc;
 
     store_begin(s->store, true);
-    if ((rc = dedup_before_removal(s->dedup, s->store, seq, seq)) == 0) {
-        linked_leaves(s, seq);
+    if ((rc = dedup_before_removal(s->dedup, s->store, seq, seq)) == 0 &&
+        (rc = linked_leaves(s, seq)) == 0)
         rc = store_remove(s->store, seq, NULL);
-    }
     int end = store_end(s->store, rc == 0 ? w : NULL);
     limits_count(s);
     return rc == 0 ? end : rc;

@@ -32,8 +32,14 @@ static int change_one(struct stream *s, struct stream_deadline_change *c)
 {
     char *subject = linked_watches(s) ? mf_slice_dup(store_key_at(s->store, c->seq)) : NULL;
     bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
-    int rc = change_life(s, c);
+    int rc = 0;
 
+    if (subject == NULL && linked_watches(s))
+        return MF_NOMEM;
+    if (subject != NULL && c->deadline_ns == 0)
+        rc = linked_prepare(s, mf_str(subject), before);
+    if (rc == 0)
+        rc = change_life(s, c);
     if (subject != NULL)
         linked_changed(s, mf_str(subject), before);
     if (subject != NULL && c->infinite && !c->pinned)

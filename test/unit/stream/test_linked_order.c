@@ -19,7 +19,8 @@
 #define SYNC "Source: sync\r\n"
 
 static struct world w;
-static char *subjects[] = {(char *)"bucket.*", (char *)"config.*", (char *)"wide.*.*"};
+static char *subjects[] = {(char *)"bucket.*", (char *)"config.*", (char *)"wide.*.*",
+                           (char *)"fill"};
 static struct json_pair keys[] = {{(char *)"mayfly.ttl.rules", (char *)RULES},
                                   {(char *)"mayfly.ttl.scope", (char *)"message"}};
 static struct stream_config cfg;
@@ -28,7 +29,7 @@ static struct stream_config cfg;
 static void begin(int64_t depth, bool scope_message)
 {
     cfg = (struct stream_config){.name = (char *)"LIMITS",
-                                 .subjects = {subjects, 3},
+                                 .subjects = {subjects, 4},
                                  .max_msgs_per_subject = depth,
                                  .allow_msg_ttl = true,
                                  .metadata = {keys, scope_message ? 2 : 1, true}};
@@ -190,6 +191,96 @@ static void test_a_removal_in_the_way_of_the_job(void)
     }
 }
 
+/* --- a full disk ------------------------------------------------------------------------------ */
+
+static bool fill(size_t bytes)
+{
+    static char text[40000];
+
+    memset(text, 'x', bytes);
+    text[bytes] = '\0';
+    return world_publish(&w, "fill", NULL, text).err_code == 0;
+}
+
+/* Fills the disk but for less than some 600 bytes; `odd` moves the end by so many. */
+static void fill_disk(size_t odd)
+{
+    fault_io_budget(w.io, fault_io_used(w.io));
+    for (size_t bytes = 32000; bytes > 1000; bytes /= 8)
+        while (fill(bytes))
+            continue;
+    (void)fill(odd);
+    while (fill(500))
+        continue;
+}
+
+static bool publish_record(uint64_t record)
+{
+    (void)record;
+    return world_publish(&w, "config.a", NULL, "").err_code == 0;
+}
+
+static bool was_answered, was_changed;
+static void changed(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    was_answered = true;
+    was_changed = e == NULL && count == 1;
+}
+
+static bool set_record(uint64_t record)
+{
+    struct stream_op op = {.done = changed};
+    struct stream_deadline_change c = {.seq = record, .infinite = true};
+
+    was_answered = false;
+    stream_change_deadlines(w.stream, STREAM_LIFE_PERSIST, &c, 1, &op);
+    w.stream->closing = true; /* the job runs no more */
+    for (int i = 0; i < 1000 && !was_answered; i++)
+        loop_turn(w.loop);
+    TEST_ASSERT_TRUE(was_answered);
+    return was_changed;
+}
+
+/* Whatever still fits beside the change: it is refused, or those that link to the record follow,
+ * also when the server is killed before there is room again. */
+static void fill_change_and_kill(bool (*change)(uint64_t record))
+{
+    size_t accepted = 0;
+
+    for (size_t odd = 1; odd <= 600; odd += 8) {
+        world_fini(&w);
+        world_init(&w);
+        world_wrap(&w, fault_io_new);
+        begin(-1, false);
+        (void)put("bucket.z", NULL);
+        (void)put("config.z", NULL); /* the segment may hold such changes from here on */
+        uint64_t record = put("config.a", SYNC), bucket = put("bucket.a", NULL);
+        settle();
+        fill_disk(odd);
+        bool stored = change(record);
+        accepted += stored;
+        w.stream->closing = true;
+        world_kill(&w);
+        fault_io_budget(w.io, UINT64_MAX);
+        world_open(&w, &cfg);
+        settle();
+        TEST_ASSERT_EQUAL_MESSAGE(stored, state(bucket).infinite, "stored, and followed");
+        TEST_ASSERT_EQUAL_size_t(0, world_blobs(&w, BLOB_LINK));
+    }
+    TEST_ASSERT_GREATER_THAN(0, accepted);
+}
+
+static void test_a_record_stored_on_a_full_disk_loses_no_upgrade_in_a_kill(void)
+{
+    fill_change_and_kill(publish_record);
+}
+
+static void test_a_record_set_on_a_full_disk_loses_no_upgrade_in_a_kill(void)
+{
+    fill_change_and_kill(set_record);
+}
+
 /* --- other rules, other hands ----------------------------------------------------------------- */
 
 /* Its header cannot be read when the record is stored: another rule gives it its end. */
@@ -290,6 +381,8 @@ int main(void)
     RUN_TEST(test_a_record_that_an_expiry_uncovers_is_followed_after_a_kill);
     RUN_TEST(test_a_kill_amid_an_upgrade_of_many_loses_no_history);
     RUN_TEST(test_a_removal_in_the_way_of_the_job);
+    RUN_TEST(test_a_record_stored_on_a_full_disk_loses_no_upgrade_in_a_kill);
+    RUN_TEST(test_a_record_set_on_a_full_disk_loses_no_upgrade_in_a_kill);
     RUN_TEST(test_a_message_of_another_rule_keeps_its_end);
     RUN_TEST(test_a_message_of_another_rule_keeps_its_end_over_a_kill);
     RUN_TEST(test_a_message_of_another_rule_that_is_on_disk_only);

@@ -39,6 +39,14 @@ bool linked_governs(const struct stream *x)
     return false;
 }
 
+int linked_prepare(struct stream *x, struct mf_slice subject, bool before)
+{
+    (void)x;
+    (void)subject;
+    (void)before;
+    return 0;
+}
+
 void linked_changed_many(struct stream *x, struct mf_slice subject, bool before)
 {
     (void)x;
