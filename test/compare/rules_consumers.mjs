@@ -27,6 +27,12 @@ function wantedHere(c, names) {
   const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
   return [10165, 10166, 10077].includes(a?.error?.err_code) && b?.seq > 0 && !b.error && [...names].some((n) => forInterest(ops, n.split(" ")[0]) && goesTo(c.o, n.split(" ")[0]) && waits(n));
 }
+// Whether the first message that differs is a later one there: what stands before it is gone.
+const sequence = (m) => Number(/\r\nNats-Sequence: (\d+)/.exec(m?.hdr ?? "")?.[1] ?? Infinity);
+const skips = (c) => {
+  const at = c.ours.findIndex((m, i) => sequence(m) !== sequence(c.theirs[i]));
+  return at >= 0 && sequence(c.ours[at]) < sequence(c.theirs[at]);
+};
 const notFound = (answer) => answer[0]?.data?.error?.err_code === 10037 || /^NATS\/1\.0 404 Message Not Found/.test(answer[0]?.hdr);
 const full = (k) => k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending;
 
@@ -291,7 +297,7 @@ export const CONSUMER_RULES = [
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
       const loses = (s) => all.some((x) => x.body.stream_name === s) && (before(c).some(deletesFrom(s)) || discards(before(c), s));
       if (api(c.o, "STREAM.INFO.")) return loses(b?.config?.name) && !keepsAll(c) && b.state.messages < a?.state?.messages && a.state.last_seq === b.state.last_seq;
-      if (c.o.op === "get" || api(c.o, "STREAM.MSG.GET.")) return loses(streamsOf(c).at(-1)) && notFound(c.theirs) && !notFound(c.ours) && configs(before(c)).some((x) => x.body.retention === "interest");
+      if (c.o.op === "get" || api(c.o, "STREAM.MSG.GET.")) return loses(streamsOf(c).at(-1)) && (skips(c) || (notFound(c.theirs) && !notFound(c.ours))) && configs(before(c)).some((x) => x.body.retention === "interest");
       if (c.o.op !== "advisories" || !all.length) return false;
       // What it does not wait for any more cannot be refused, nor told to be gone.
       const told = (t) => /MSG_(NAKED|TERMINATED)/.test(t) && all.some((x) => t.includes(`"stream":"${x.body.stream_name}"`));
@@ -387,7 +393,9 @@ export const CONSUMER_RULES = [
     ends: true,
     part: (c, mine, k) => {
       if (!before(c).some(takesFrom(k.stream_name))) return;
-      // What its floor has passed over it may forget.
+      // What its floor has passed over it may forget, and a refusal of that with a delay is no activity there.
+      const naked = before(c).some((x) => x.op === "ack" && called(x.s, x.c) === called(k.stream_name, k.name) && x.data?.startsWith("-NAK "));
+      if (naked && k.num_ack_pending > 0 && k.ack_floor.consumer_seq === k.delivered.consumer_seq && !k.delivered.last_active) take(k.delivered, mine.delivered, ["last_active"]);
       const forgotten = mine.num_ack_pending - k.num_ack_pending;
       if (forgotten > 0 && forgotten > k.ack_floor.stream_seq - mine.ack_floor.stream_seq) return;
       // What went and is still counted may be one too many: nothing comes any more.

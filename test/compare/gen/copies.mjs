@@ -90,6 +90,20 @@ function copy(r, world, name) {
   return { op: "api", subj: `STREAM.CREATE.${name}`, body: c };
 }
 
+// The origins that feed a stream, by all ways; a circle, which is refused, has an end too.
+function feeding(world, config, depth = 0) {
+  const from = depth > 4 ? [] : [config.mirror, ...(config.sources ?? [])].filter((x) => world.streams.has(x?.name));
+  return from.flatMap((x) => (x.name.startsWith("S") ? [x.name] : feeding(world, world.streams.get(x.name).config, depth + 1)));
+}
+// Does an origin feed a copy twice, once stream s has the configuration c?  Then what comes first is a matter of time.
+function feedsTwice(world, s, c) {
+  const now = { streams: new Map(world.streams).set(s.name, { config: c }) };
+  return [...now.streams.values()].some((x) => {
+    const all = feeding(now, x.config);
+    return new Set(all).size < all.length;
+  });
+}
+
 // Other limits, another list of sources, or no mirror any more.
 function change(r, world, s) {
   const c = { ...s.config };
@@ -104,7 +118,7 @@ function change(r, world, s) {
   } else if (how === "sources" && c.sources) {
     const others = [...world.streams.values()].filter((x) => !x.config.mirror && !x.config.sources);
     const kept = c.sources.filter(() => r.chance(70));
-    const added = others.filter((x) => !kept.some((k) => k.name === x.name) && r.chance(50)).slice(0, 1);
+    const added = others.filter((x) => !feedsTwice(world, s, { ...c, sources: [...kept, { name: x.name }] }) && r.chance(50)).slice(0, 1);
     c.sources = [...kept, ...added.map((x) => taking(r, x))];
     if (!c.sources.length) delete c.sources;
   } else {
