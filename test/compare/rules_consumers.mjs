@@ -143,6 +143,8 @@ export const CONSUMER_RULES = [
     ends: true,
     part: (c, mine, k) => {
       if (k.config.max_deliver > 0 && k.num_ack_pending < mine.num_ack_pending && asksForNobody(c, k.stream_name, k.name)) take(k, mine, ["num_ack_pending"]);
+      // That request is found to have no receiver between the others, and another one of them is next.
+      if (k.config.priority_policy === "overflow" && nextForNobody(c, k.stream_name, k.name).length > 0 && same(mine.delivered, k.delivered)) take(k, mine, ["num_waiting"]);
     },
     match: (c) => {
       if (c.o.op !== "advisories") return false;
@@ -630,9 +632,11 @@ function wasForged(ops, stream, name) {
   return made.some((x) => !(Number(x.subj.split(".")[6]) >= 1 && Number(x.subj.split(".")[6]) < ops.length));
 }
 // A +NXT that cannot be answered, after a refusal.
+const acksOf = (c, stream, name) => before(c).filter((x) => x.op === "ack" && called(x.s, x.c) === called(stream, name));
+const nextForNobody = (c, stream, name) => acksOf(c, stream, name).filter((x) => x.confirm === false && x.data?.startsWith("+NXT"));
 function asksForNobody(c, stream, name) {
-  const acks = before(c).filter((x) => x.op === "ack" && called(x.s, x.c) === called(stream, name));
-  return acks.some((x, i) => x.confirm === false && x.data?.startsWith("+NXT") && acks.slice(0, i).some((y) => y.data?.startsWith("-NAK")));
+  const acks = acksOf(c, stream, name);
+  return nextForNobody(c, stream, name).some((x) => acks.slice(0, acks.indexOf(x)).some((y) => y.data?.startsWith("-NAK")));
 }
 // Somebody asked for less than the next message takes, or does not want or may not have it when its turn comes.
 function askedInVain(c, stream, name) {
