@@ -280,6 +280,38 @@ static void test_last_per_subject_counts_down_to_zero(void)
     TEST_ASSERT_NOT_NULL(strstr(t, ".0|new"));
 }
 
+/* Older values of the subjects that are still to come stay passed over. */
+static void test_a_reset_keeps_the_list_of_last_messages_that_is_half_read(void)
+{
+    struct consumer_config cfg = pull();
+    struct js_error e;
+    uint64_t seq = 0;
+
+    cfg.deliver_policy = DELIVER_LAST_PER_SUBJECT;
+    cfg.filter_subject = (char *)"k.>";
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "old a");
+    put("k.b", "b");
+    put("k.c", "old c");
+    put("k.c", "c");
+    put("k.a", "a");
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|b"));
+    TEST_ASSERT_TRUE(ack(c, "1.2.1.0.0", ""));
+    put("k.d", "d");
+    TEST_ASSERT_EQUAL_INT(0, consumer_reset(c, 0, &seq, &e));
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending);
+    ask(c, "10");
+    const char *t = heard();
+    TEST_ASSERT_EQUAL_size_t(3, count(t, "in<"));
+    TEST_ASSERT_EQUAL_size_t(0, count(t, "old"));
+    TEST_ASSERT_EQUAL_size_t(3, count(t, "|c\n") + count(t, "|a\n") + count(t, "|d\n"));
+}
+
 /* --- push ---------------------------------------------------------------------------------- */
 
 static void test_push_waits_for_interest_and_goes_on_with_it(void)
@@ -376,6 +408,7 @@ int main(void)
     RUN_TEST(test_pending_follows_removals_and_filters);
     RUN_TEST(test_dead_message_is_passed_over_and_counted_once);
     RUN_TEST(test_last_per_subject_counts_down_to_zero);
+    RUN_TEST(test_a_reset_keeps_the_list_of_last_messages_that_is_half_read);
     RUN_TEST(test_push_waits_for_interest_and_goes_on_with_it);
     RUN_TEST(test_work_queue_lets_go_of_what_is_acked);
     RUN_TEST(test_flow_control_is_asked_for_acks);

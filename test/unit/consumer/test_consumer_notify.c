@@ -281,6 +281,31 @@ static void test_restored_consumer_keeps_what_it_gave_up_in_order(void)
     TEST_ASSERT_EQUAL_size_t(0, g->given_up);
 }
 
+/* A stream is restored with retention limits and takes its own at the end, after its consumers. */
+static void test_restored_consumer_of_a_work_queue_shares_no_subject(void)
+{
+    struct consumer_config cfg = pull(), other = pull(), copy;
+    struct consumer_saved st = {.dseq = 0};
+    struct consumer_op op = {.done = restored};
+    struct js_error e;
+
+    cfg.filter_subject = (char *)"k.a.*";
+    world_open(&w, &plain);
+    consumers_up();
+    TEST_ASSERT_EQUAL_INT(0, consumer_config_copy(&copy, &cfg));
+    consumer_restore(g, &copy, MF_LIT("R"), &st, &op);
+    world_turns(&w);
+    w.stream->cfg.retention = RETENTION_WORKQUEUE;
+    consumers_begin(g);
+    struct consumer_config_world world = {
+        .stream = stream_config(w.stream), .consumers = 1, .claims = consumers_claims(g)};
+    other.filter_subject = (char *)"k.*.x";
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, consumer_config_admit(&other, false, &world, &e));
+    TEST_ASSERT_EQUAL_INT(10100, e.err_code);
+    other.filter_subject = (char *)"k.b";
+    TEST_ASSERT_EQUAL_INT(0, consumer_config_admit(&other, false, &world, &e));
+}
+
 /* What it costs when a message goes must not grow with consumers that have nothing to do with it.
  */
 static void test_only_an_interest_stream_asks_consumers_apart(void)
@@ -380,6 +405,7 @@ int main(void)
     RUN_TEST(test_given_up_in_both_places_is_given_up);
     RUN_TEST(test_copies_under_way_are_sent_when_republishing_ends);
     RUN_TEST(test_restored_consumer_keeps_what_it_gave_up_in_order);
+    RUN_TEST(test_restored_consumer_of_a_work_queue_shares_no_subject);
     RUN_TEST(test_only_an_interest_stream_asks_consumers_apart);
     RUN_TEST(test_given_up_is_stored_apart_from_what_waits);
     return UNITY_END();
