@@ -63,13 +63,18 @@ const direct = async (w) => {
   const all = await Promise.all(many(LARGE, (i) => w.request(`$JS.API.DIRECT.GET.S.S.${i}`, "", null, 600000)));
   return `${all.filter((m) => m !== null && m.text().length === SIZE).length} of ${LARGE}`;
 };
+// Fewer bytes at a time than make a slow consumer of the attacker.
+const AT_ONCE = 40;
 const deliver = async (w) => {
   await must(ask(w, "CONSUMER.CREATE.S.C", { stream_name: "S", config: { name: "C", durable_name: "C", ack_policy: "none" } }));
-  return new Promise((ok) => {
-    let n = 0;
-    w.subscribe("inbox", () => ++n === LARGE && ok(`${n} delivered`));
-    w.publish("$JS.API.CONSUMER.MSG.NEXT.S.C", JSON.stringify({ batch: LARGE }), null, "inbox");
-  });
+  let n = 0, round;
+  w.subscribe("inbox", () => ++n % AT_ONCE === 0 && round());
+  while (n < LARGE) {
+    const done = new Promise((ok) => (round = ok));
+    w.publish("$JS.API.CONSUMER.MSG.NEXT.S.C", JSON.stringify({ batch: AT_ONCE }), null, "inbox");
+    await done;
+  }
+  return `${n} delivered`;
 };
 const compressed = ["memory", "file"].flatMap((storage) => [
   { name: `s2: ${LARGE} direct gets of 1 MB, ${storage}`, before: storage === "memory" ? 77 : undefined, setup: large(storage), attack: direct },
