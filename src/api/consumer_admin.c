@@ -298,7 +298,8 @@ static void create_done(struct consumer_op *op, struct consumer *c, const struct
     }
     begin_again(c);
     op->done = created_reply;
-    consumer_settled(c, op);
+    if (consumer_settled(c, op))
+        created_reply(op, c, NULL);
 }
 
 static void create_consumer(struct api_call *call, struct consumers *g, struct consumer_config *c)

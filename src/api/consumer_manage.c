@@ -75,11 +75,10 @@ static void resume_call(struct consumer_op *op, struct consumer *c, const struct
 /* An answer shows how many messages are pending.  true: that is being counted, the call waits. */
 static bool wait_for_count(struct api_call *call, struct consumer *c)
 {
-    if (c == NULL || consumer_counted(c))
+    if (c == NULL)
         return false;
     call->cop.done = resume_call;
-    consumer_settled(c, &call->cop);
-    return true;
+    return !consumer_settled(c, &call->cop);
 }
 
 /* --- INFO ------------------------------------------------------------------------------------- */
@@ -384,7 +383,8 @@ void consumer_reset_handle(struct api_call *call)
     if (header_get(call->hdr, API_IDENTITY, &asked))
         api_stream_identity(s, call->identity);
     call->cop.done = reset_done;
-    consumer_settled(c, &call->cop);
+    if (consumer_settled(c, &call->cop))
+        reset_done(&call->cop, c, NULL);
 }
 
 /* --- UNPIN ------------------------------------------------------------------------------------ */

@@ -192,6 +192,15 @@ static void get_search(struct get_state *g, struct stream *s, struct stream_find
         api_call_free(g->call); /* the reply has no subscriber, and it is not counted */
 }
 
+/* The message, or the next one of a filter from there on. */
+static void get_from(struct get_state *g, struct stream *s, uint64_t seq)
+{
+    if (seq > 0 && mf_has_text(g->r.next))
+        get_search(g, s, stream_find_next(s, mf_str(g->r.next), seq));
+    else
+        get_seq(g, s, seq);
+}
+
 static void get_found(struct stream_seek *k, uint64_t seq)
 {
     struct get_state *g = mf_container(k, struct get_state, seek);
@@ -203,18 +212,18 @@ static void get_found(struct stream_seek *k, uint64_t seq)
         refuse_call(g->call, JS_STREAM_NOT_FOUND);
         return;
     }
-    if (seq > 0 && mf_has_text(g->r.next))
-        get_search(g, s, stream_find_next(s, mf_str(g->r.next), seq));
-    else
-        get_seq(g, s, seq);
+    get_from(g, s, seq);
 }
 
 static void get_run(struct get_state *g, struct stream *s)
 {
+    uint64_t seq;
+
     if (g->r.by_time) {
         g->seek.ts_ns = g->r.start_ns;
         g->seek.done = get_found;
-        stream_seek(s, &g->seek);
+        if (stream_seek(s, &g->seek, &seq))
+            get_from(g, s, seq);
     } else if (mf_has_text(g->r.last)) {
         get_search(g, s, stream_find_last(s, mf_str(g->r.last)));
     } else if (mf_has_text(g->r.next)) {

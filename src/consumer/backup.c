@@ -142,7 +142,7 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
         consumer_vanish(c, "409 Consumer Deleted");
         consumer_op_fail(op, rc);
     } else if (!c->stored) {
-        consumer_settled(c, op);
+        consumer_op_settle(c, op);
     }
 }
 

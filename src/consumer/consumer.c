@@ -359,7 +359,7 @@ static void op_written(struct store_wait *w, int status)
     if (status != 0 || op->consumer == NULL) /* NULL: it was deleted meanwhile */
         consumer_op_fail(op, status == 0 ? MF_CLOSED : status);
     else
-        consumer_settled(op->consumer, op);
+        consumer_op_settle(op->consumer, op);
 }
 
 int consumer_op_wait(struct consumer *c, struct consumer_op *op)
@@ -369,7 +369,7 @@ int consumer_op_wait(struct consumer *c, struct consumer_op *op)
     op->consumer = c;
     op->wait.done = op_written;
     if (!c->stored) {
-        consumer_settled(c, op);
+        consumer_op_settle(c, op);
         return 0;
     }
     if ((rc = state_write_config(c, &op->wait)) == 0)
@@ -411,7 +411,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
     consumer_resume(c);
     state_touch(c, 0);
     if (!c->stored)
-        consumer_settled(c, op);
+        consumer_op_settle(c, op);
 }
 
 /* All or nothing: steps that can fail are first. */
@@ -455,7 +455,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
         retention_scan(c->set);
     if (!c->stored)
-        consumer_settled(c, op);
+        consumer_op_settle(c, op);
 }
 
 void consumer_vanish(struct consumer *c, const char *status)

@@ -222,11 +222,12 @@ void consumer_enter(struct consumer *c); /* into its group, which has room */
 /* Calls done() after the commit of the configuration.  Not 0: it failed, and the caller answers. */
 MF_MUSTCHECK int consumer_op_wait(struct consumer *c, struct consumer_op *op);
 void consumer_op_fail(struct consumer_op *op, int code);
-void consumer_free(struct consumer *c);                      /* at the end of the turn */
-void consumer_free_now(struct consumer *c);                  /* the last step of it */
-unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sample_freq */
-void consumer_start(struct consumer *c);                     /* where its deliver policy says */
-void consumer_resume(struct consumer *c);                    /* after a restart */
+void consumer_op_settle(struct consumer *c, struct consumer_op *op); /* done() when c is settled */
+void consumer_free(struct consumer *c);                              /* at the end of the turn */
+void consumer_free_now(struct consumer *c);                          /* the last step of it */
+unsigned consumer_sample(const struct consumer_config *cfg);         /* percent of sample_freq */
+void consumer_start(struct consumer *c);  /* where its deliver policy says */
+void consumer_resume(struct consumer *c); /* after a restart */
 void consumer_send_event(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq,
                          uint64_t dseq, uint64_t deliveries, struct mf_slice reason);
 void consumer_alive(struct consumer *c);    /* the client was active */

@@ -201,13 +201,19 @@ void count_stop(struct consumer *c)
         consumer_op_fail(mf_container(n, struct consumer_op, link), MF_CLOSED);
 }
 
-void consumer_settled(struct consumer *c, struct consumer_op *op)
+bool consumer_settled(struct consumer *c, struct consumer_op *op)
 {
-    op->consumer = c;
     if (!count_runs(c))
+        return true;
+    op->consumer = c;
+    mf_list_push(&c->count.ops, &op->link);
+    return false;
+}
+
+void consumer_op_settle(struct consumer *c, struct consumer_op *op)
+{
+    if (consumer_settled(c, op))
         op->done(op, c, NULL);
-    else
-        mf_list_push(&c->count.ops, &op->link);
 }
 
 /* --- what is removed meanwhile -------------------------------------------------------------- */

@@ -264,7 +264,8 @@ void batch_seek(struct direct_batch *b, struct stream *s, int64_t ts_ns,
     b->step = step;
     b->waiting = true;
     b->seek = (struct stream_seek){.ts_ns = ts_ns, .done = seek_done};
-    stream_seek(s, &b->seek);
+    if (stream_seek(s, &b->seek, &b->seq))
+        seek_done(&b->seek, b->seq);
 }
 
 /* --- a range -------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
  * Costs: publish, expiry and reads by sequence or by subject are O(1) plus the bytes. A purge is
  * O(messages removed), in time slices.
  *
- * Completions (done) are called once. Three of them may be called from inside the call that
- * registers them: stream_publish.done, stream_seek.done, stream_op.done. Each declaration says why.
+ * Completions (done) are called once. Two of them may be called from inside the call that registers
+ * them: stream_publish.done and stream_op.done. Each declaration says why.
  */
 #ifndef MAYFLY_STREAM_H
 #define MAYFLY_STREAM_H

@@ -43,9 +43,8 @@ uint64_t stream_last_of(struct stream *s, struct mf_slice pattern);
 bool stream_last_is_known(struct mf_slice pattern); /* stream_last_of() is O(1) for it */
 /* The first message at or after from_seq of the subjects that match; 0: none. */
 uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
-/* Finds the first message with a timestamp at or after ts_ns.  O(log messages) reads; those from
- * disk do not block the loop.  done() is called from inside stream_seek() if all reads are from
- * memory, so that API answers keep the order of their requests. */
+/* Finds the first message with a timestamp at or after ts_ns; 0: none.  O(log messages) reads;
+ * those from disk do not block the loop. */
 struct stream_seek {
     int64_t ts_ns;
     void (*done)(struct stream_seek *k, uint64_t seq); /* not NULL */
@@ -53,7 +52,8 @@ struct stream_seek {
     uint64_t low, high, best;
     struct stream *stream;
 };
-void stream_seek(struct stream *s, struct stream_seek *k); /* see struct stream_seek */
+/* true: *seq, found in memory; done() is not called.  false: done() follows. */
+MF_MUSTCHECK bool stream_seek(struct stream *s, struct stream_seek *k, uint64_t *seq);
 /* The same among messages up to `upto`; reads from disk block the loop.  For rare requests. */
 uint64_t stream_at_time(struct stream *s, int64_t ts_ns, uint64_t upto);
 /* Messages (or the last of each subject) that match, in sequence order. */

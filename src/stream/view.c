@@ -231,7 +231,7 @@ void stream_cursor_free(struct stream_cursor *c)
  * which may have to be read from disk: then the search continues after the read.  Without a
  * callback (done is NULL) it waits for the disk instead. */
 
-static void seek_on(struct stream_seek *k, uint64_t from);
+static bool seek_on(struct stream_seek *k, uint64_t from);
 
 static uint64_t seek_middle(const struct stream_seek *k)
 {
@@ -253,12 +253,11 @@ static void seek_loaded(struct stream_load *l, int status)
 {
     struct stream_seek *k = mf_container(l, struct stream_seek, load);
 
-    if (status != 0) {
-        seek_on(k, l->seq + 1); /* removed meanwhile, or damaged: its neighbour serves as well */
-        return;
-    }
-    seek_probed(k, l->seq, l->msg.ts_ns);
-    seek_on(k, 0);
+    if (status == 0)
+        seek_probed(k, l->seq, l->msg.ts_ns);
+    /* Removed meanwhile, or damaged: its neighbour serves as well. */
+    if (seek_on(k, status == 0 ? 0 : l->seq + 1))
+        k->done(k, k->best);
 }
 
 /* The time of a message; wait: for the disk, where it is not in memory. */
@@ -277,8 +276,8 @@ static int read_time(struct stream *s, uint64_t seq, bool wait, int64_t *ts_ns)
     return rc;
 }
 
-/* from: look for a probe from here on, 0: from the middle. */
-static void seek_on(struct stream_seek *k, uint64_t from)
+/* from: look for a probe from here on, 0: from the middle.  false: it continues after a read. */
+static bool seek_on(struct stream_seek *k, uint64_t from)
 {
     int64_t ts_ns = 0;
 
@@ -290,7 +289,7 @@ static void seek_on(struct stream_seek *k, uint64_t from)
             k->load.seq = at;
             k->load.done = seek_loaded;
             if (rc == MF_AGAIN && k->done != NULL && stream_load(k->stream, &k->load) == 0)
-                return;
+                return false;
             if (rc == 0)
                 break;
         }
@@ -299,11 +298,10 @@ static void seek_on(struct stream_seek *k, uint64_t from)
         else
             k->high = seek_middle(k) - 1; /* nothing in the upper half */
     }
-    if (k->done != NULL)
-        k->done(k, k->best);
+    return true;
 }
 
-static void seek_start(struct stream *s, struct stream_seek *k, uint64_t upto)
+static bool seek_start(struct stream *s, struct stream_seek *k, uint64_t upto)
 {
     k->stream = s;
     k->low = stream_next(s, 0);
@@ -311,19 +309,22 @@ static void seek_start(struct stream *s, struct stream_seek *k, uint64_t upto)
     k->best = 0;
     if (k->low == 0)
         k->high = 0, k->low = 1;
-    seek_on(k, 0);
+    return seek_on(k, 0);
 }
 
-void stream_seek(struct stream *s, struct stream_seek *k)
+bool stream_seek(struct stream *s, struct stream_seek *k, uint64_t *seq)
 {
-    seek_start(s, k, UINT64_MAX);
+    if (!seek_start(s, k, UINT64_MAX))
+        return false;
+    *seq = k->best;
+    return true;
 }
 
 uint64_t stream_at_time(struct stream *s, int64_t ts_ns, uint64_t upto)
 {
     struct stream_seek k = {.ts_ns = ts_ns};
 
-    seek_start(s, &k, upto);
+    (void)seek_start(s, &k, upto);
     return k.best;
 }
 

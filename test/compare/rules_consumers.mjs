@@ -27,11 +27,12 @@ function wantedHere(c, names) {
   const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
   return [10165, 10166, 10077].includes(a?.error?.err_code) && b?.seq > 0 && !b.error && [...names].some((n) => forInterest(ops, n.split(" ")[0]) && goesTo(c.o, n.split(" ")[0]) && waits(n));
 }
-// Whether the first message that differs is a later one there: what stands before it is gone.
+// Whether the first message that differs is a later one there: what stands before it is gone.  Without headers none tells its
+// sequence.
 const sequence = (m) => Number(/\r\nNats-Sequence: (\d+)/.exec(m?.hdr ?? "")?.[1] ?? Infinity);
 const skips = (c) => {
   const at = c.ours.findIndex((m, i) => sequence(m) !== sequence(c.theirs[i]));
-  return at >= 0 && sequence(c.ours[at]) < sequence(c.theirs[at]);
+  return c.o.body?.no_hdr ? !notFound(c.theirs) : at >= 0 && sequence(c.ours[at]) < sequence(c.theirs[at]);
 };
 const notFound = (answer) => answer[0]?.data?.error?.err_code === 10037 || /^NATS\/1\.0 404 Message Not Found/.test(answer[0]?.hdr);
 const full = (k) => k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending;

@@ -472,7 +472,7 @@ static void test_deleted_while_it_is_counted_answers(void)
     open_with(MANY, 1);
     cfg.opt_start_seq = MANY / 2 + 1;
     consumer_create(g, &cfg, MF_LIT("W"), &op);
-    consumer_settled(g->at[0], &other);
+    TEST_ASSERT_FALSE(consumer_settled(g->at[0], &other));
     TEST_ASSERT_NOT_NULL(op.consumer);
     consumer_delete(g->at[0], NULL);
     TEST_ASSERT_NULL(op.consumer);
