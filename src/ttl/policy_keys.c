@@ -3,6 +3,7 @@
 
 #include "ttl/policy_keys_impl.h"
 #include "base/clock.h"
+#include "base/spell.h"
 #include "subject/subject.h"
 
 #include <stdio.h>
@@ -236,43 +237,14 @@ const char *policy_word(const struct policy_keys *k, enum policy_key key)
 
 /* --- unknown keys ----------------------------------------------------------------------------- */
 
-#define NAME_MAX_LEN 32 /* of an unknown name that is compared at all */
-
-/* Levenshtein's distance, one row at a time. */
-static unsigned edit_distance(struct mf_slice a, struct mf_slice b)
-{
-    unsigned row[NAME_MAX_LEN + 1];
-
-    for (unsigned j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (unsigned i = 1; i <= a.len; i++) {
-        unsigned corner = row[0];
-
-        row[0] = i;
-        for (unsigned j = 1; j <= b.len; j++) {
-            unsigned best = corner + (a.ptr[i - 1] != b.ptr[j - 1]);
-
-            corner = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[b.len];
-}
-
 const char *policy_keys_suggest(struct mf_slice name)
 {
     const char *near = NULL;
     unsigned best = UINT32_MAX;
 
-    if (name.len > NAME_MAX_LEN)
-        return NULL;
     for (unsigned k = 0; k < POLICY_KEYS; k++) {
         struct mf_slice known = mf_str(key_names[k]);
-        unsigned d = edit_distance(name, known);
+        unsigned d = spell_distance(name, known);
 
         if (d < best && d <= (known.len + 2) / 3) {
             best = d;
