@@ -197,5 +197,4 @@ uint32_t keys_class_of(size_t bytes, uint32_t *size); /* size class, and the siz
 
 /* keys_walk.c: the node is about to be freed. */
 void keys_walks_leave(struct keys *k, uint32_t id);
-
 #endif

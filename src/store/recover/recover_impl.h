@@ -197,5 +197,4 @@ MF_MUSTCHECK int recover_end_result(struct recover *r, struct recovery *out);
 #define KNOT_SIZE (2u * SEGMENT_PAGE)
 #define TIE_SIZE  (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
 MF_MUSTCHECK int recover_end_disk(struct recover *r);
-
 #endif
