@@ -75,6 +75,9 @@ export const CONSUMER_RULES = [
       if (c.o.subj === "INFO") return a.storage + a.memory > b.storage + b.memory && a.storage >= b.storage && a.memory >= b.memory && same({ ...b, storage: 0, memory: 0 }, { ...a, storage: 0, memory: 0 });
       if (["INFO", "SNAPSHOT", "UPDATE"].some((verb) => api(c.o, `STREAM.${verb}.`))) return a?.state?.messages > b?.state?.messages && a.state.last_seq === b.state.last_seq && same(a.config, b.config);
       if (api(c.o, "STREAM.PURGE.")) return a?.purged > b?.purged;
+      // What a publish expects of its subject is answered with the last message of that.
+      const last = (x) => (x?.error?.err_code === 10071 ? Number(/: (\d+)$/.exec(x.error.description)?.[1]) : NaN);
+      if (c.o.op === "pub") return c.o.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Subject-Sequence:")) && last(a) > last(b);
       if (api(c.o, "CONSUMER.CREATE.")) return a?.delivered?.stream_seq < b?.delivered?.stream_seq && a.num_pending >= b.num_pending; // another one begins with them
       if (api(c.o, "STREAM.MSG.GET.")) return a?.message && b?.error?.err_code === 10037;
       return c.o.op === "get" && c.ours.length >= c.theirs.length && /^NATS\/1\.0 404 /.test(c.theirs[0]?.hdr) && !/^NATS\/1\.0 404 /.test(c.ours[0]?.hdr);

@@ -69,6 +69,14 @@ export const GROUP_RULES = [
     id: "again-turn",
     row: "a message that is to come again, when there are requests but none may have it",
     ends: true,
+    // The one that is first there is small enough for a request, or too large for it, and comes or does not.
+    part: (c, mine, k) => {
+      const name = called(k.stream_name, k.name), had = policies(before(c)).get(name);
+      const few = before(c).some((x) => x.op === "pull" && called(x.s, x.c) === name && x.body?.max_bytes > 0);
+      const apart = mine.delivered.consumer_seq - k.delivered.consumer_seq;
+      if (!few || !(had?.has("overflow") || had?.has("pinned_client")) || Math.abs(apart) > 1 || !same(mine.delivered.stream_seq, k.delivered.stream_seq)) return;
+      if (mine.num_pending === k.num_pending && mine.num_ack_pending === k.num_ack_pending) for (const f of ["delivered", "num_redelivered", "num_waiting"]) if (mine[f] !== undefined) k[f] = mine[f];
+    },
     // Both deliver one that comes again, as the same delivery of the same consumer, but not the same one.
     match: (c) => {
       const [a, b] = firstApart(c);
