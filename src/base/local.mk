@@ -15,7 +15,7 @@ BASE_LIBS = %D%/libbase.a
 
 UNIT_TESTS += test/unit/base/base test/unit/base/civil test/unit/base/spell test/unit/base/array test/unit/base/pool test/unit/base/list test/unit/base/buf \
 	test/unit/base/lend test/unit/base/clock test/unit/base/rand test/unit/base/table \
-	test/unit/base/steady test/unit/base/clock_steps test/unit/base/log test/unit/base/log_nomem test/unit/base/log_syslog
+	test/unit/base/steady test/unit/base/clock_steps test/unit/base/log test/unit/base/logs test/unit/base/log_nomem test/unit/base/log_syslog
 test_unit_base_civil_SOURCES = test/unit/base/test_civil.c
 test_unit_base_civil_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_civil_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -58,6 +58,9 @@ test_unit_base_table_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_base_log_SOURCES = test/unit/base/test_log.c
 test_unit_base_log_LDADD = src/codec/libcodec.a $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_log_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_base_logs_SOURCES = test/unit/base/test_logs.c
+test_unit_base_logs_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_base_logs_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_base_log_nomem_SOURCES = test/unit/base/test_log_nomem.c test/support/no_memory.h
 test_unit_base_log_nomem_LDADD = src/codec/libcodec.a $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_log_nomem_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -32,14 +32,16 @@ void log_file_rotate(struct log_file *f, int64_t wall_ns, bool utc, struct mf_bu
 
 /* syslog(3), or a collector at udp://host:port, tcp://host:port or unix:///path. */
 struct log_syslog {
-    bool remote;
+    bool remote, guest;
     int fd; /* -1: syslog(3), or no connection to the collector */
     int type;
     int64_t connected_ns; /* when the last connect was tried */
     socklen_t addr_len;
     struct sockaddr_storage addr;
 };
-MF_MUSTCHECK int log_syslog_open(struct log_syslog *s, const char *url, struct mf_error *e);
+/* guest: openlog() and closelog(), which set the whole process, are not called. */
+MF_MUSTCHECK int log_syslog_open(struct log_syslog *s, const char *url, bool guest,
+                                 struct mf_error *e);
 void log_syslog_close(struct log_syslog *s);
 void log_syslog_write(struct log_syslog *s, enum log_level level, int64_t wall_ns,
                       const char *text);

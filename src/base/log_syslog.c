@@ -137,12 +137,13 @@ static int connect_and_wait(struct log_syslog *s, struct mf_error *e)
     return mf_fail_errno(e, MF_IO, "connect");
 }
 
-int log_syslog_open(struct log_syslog *s, const char *url, struct mf_error *e)
+int log_syslog_open(struct log_syslog *s, const char *url, bool guest, struct mf_error *e)
 {
-    struct log_syslog made = {.remote = url != NULL, .fd = -1};
+    struct log_syslog made = {.remote = url != NULL, .guest = guest, .fd = -1};
 
     if (url == NULL) {
-        openlog(program_invocation_short_name, LOG_PID, LOG_DAEMON);
+        if (!guest)
+            openlog(program_invocation_short_name, LOG_PID, LOG_DAEMON);
     } else if (parse_url(&made, url, e) != 0 || connect_and_wait(&made, e) != 0) {
         return mf_wrap(e, "remote syslog %s", url);
     }
@@ -154,7 +155,7 @@ void log_syslog_close(struct log_syslog *s)
 {
     if (s->fd >= 0)
         close(s->fd);
-    if (!s->remote)
+    if (!s->remote && !s->guest)
         closelog();
     *s = (struct log_syslog){.fd = -1};
 }
@@ -179,7 +180,7 @@ static void send_line(struct log_syslog *s, struct mf_slice line, int64_t wall_n
 void log_syslog_write(struct log_syslog *s, enum log_level level, int64_t wall_ns, const char *text)
 {
     if (!s->remote) {
-        syslog(priority_of(level), "%s", text);
+        syslog(LOG_DAEMON | priority_of(level), "%s", text);
         return;
     }
     char when[CLOCK_TEXT], host[256] = "localhost";

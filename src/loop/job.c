@@ -49,6 +49,7 @@ static void *worker_run(void *arg)
 {
     struct loop_workers *w = arg;
 
+    (void)log_use(w->log);
     if (w->nice != 0)
         (void)setpriority(PRIO_PROCESS, (id_t)gettid(), w->nice);
     pthread_mutex_lock(&w->mutex);
@@ -93,6 +94,7 @@ void loop_jobs_begin(struct loop *l)
         struct loop_workers *w = &l->workers[i];
         pthread_mutex_init(&w->mutex, NULL); /* neither fails on Linux */
         pthread_cond_init(&w->more, NULL);
+        w->log = log_retain(log_current());
         w->most = most[i];
         w->nice = i == LOOP_OUTSIDE ? OUTSIDE_NICE : 0;
     }
@@ -111,6 +113,7 @@ void loop_jobs_end(struct loop *l)
             pthread_join(w->thread[t], NULL);
         pthread_cond_destroy(&w->more);
         pthread_mutex_destroy(&w->mutex);
+        log_release(w->log);
     }
 }
 

@@ -3,6 +3,7 @@
 #define LOOP_IMPL_H
 
 #include "base/list.h"
+#include "base/log.h"
 #include "loop/loop.h"
 #include "loop/work.h"
 
@@ -19,6 +20,7 @@ struct loop_call {
 
 /* The threads of one pool; `threads` and `thread` belong to the loop thread. */
 struct loop_workers {
+    struct log *log; /* of the thread that made the loop; its workers use it too */
     pthread_cond_t more;
     pthread_mutex_t mutex; /* guards the five below */
     struct loop_job *first, *last;

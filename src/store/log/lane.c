@@ -1,6 +1,8 @@
 /* lane.c: a second thread that works off pieces in order. */
 #include "store/log/lane.h"
 
+#include "base/log.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,12 +16,14 @@ struct lane {
     void (*work)(void *arg, unsigned piece);
     void *arg;
     pthread_t thread;
+    struct log *log; /* of the thread that made the lane */
 };
 
 static void *lane_run(void *arg)
 {
     struct lane *l = arg;
 
+    (void)log_use(l->log);
     pthread_mutex_lock(&l->lock);
     while (l->done < l->submitted || !l->end) {
         if (l->done == l->submitted) {
@@ -59,6 +63,7 @@ struct lane *lane_new(unsigned pieces, void (*work)(void *arg, unsigned piece), 
     l->pieces = pieces;
     l->work = work;
     l->arg = arg;
+    l->log = log_retain(log_current());
     pthread_mutex_init(&l->lock, NULL); /* neither fails on Linux */
     pthread_cond_init(&l->more, NULL);
     pthread_cond_init(&l->less, NULL);
@@ -125,5 +130,6 @@ void lane_free(struct lane *l)
     pthread_cond_destroy(&l->less);
     pthread_cond_destroy(&l->more);
     pthread_mutex_destroy(&l->lock);
+    log_release(l->log);
     free(l);
 }

@@ -458,10 +458,18 @@ static void test_failed_rotation_goes_on_in_the_same_file_and_is_told_once_per_d
 
 enum { WRITERS = 4, LINES = 300 };
 
+struct writer {
+    struct log *log;
+    int id;
+};
+
 static void *write_lines(void *arg)
 {
+    const struct writer *w = arg;
+
+    (void)log_use(w->log);
     for (int i = 0; i < LINES; i++)
-        log_info("writer %d line %d end", *(int *)arg, i);
+        log_info("writer %d line %d end", w->id, i);
     return NULL;
 }
 
@@ -492,13 +500,13 @@ static void test_lines_of_many_threads_stay_whole_across_rotation_and_reopening(
 {
     static char names[256][NAME];
     pthread_t t[WRITERS];
-    int id[WRITERS];
+    struct writer w[WRITERS];
     unsigned next[WRITERS] = {0};
 
     open_log(&(struct log_options){.file = path, .size_limit = 4000});
     for (int i = 0; i < WRITERS; i++) {
-        id[i] = i;
-        TEST_ASSERT_EQUAL(0, pthread_create(&t[i], NULL, write_lines, &id[i]));
+        w[i] = (struct writer){log_current(), i};
+        TEST_ASSERT_EQUAL(0, pthread_create(&t[i], NULL, write_lines, &w[i]));
     }
     for (int i = 0; i < 10; i++)
         log_reopen();
