@@ -41,6 +41,9 @@ void accounts_each(struct accounts *as, void (*visit)(void *arg, struct account 
 /* Drops reply subjects that expired; returns when to call again (mono ns, 0: nothing waits).
  * O(service exports + expired). */
 int64_t accounts_expire(struct accounts *as, int64_t now_ns);
+/* waits() is called when a reply subject waits and none did before: accounts_expire() is due later.
+ */
+void accounts_on_wait(struct accounts *as, void (*waits)(void *arg), void *arg);
 /* Describes a client to another account, as one JSON object on one line: {"acc":"A","rtt":1200};
  * with `detailed` (the import says share: true, or the client is the responder in a latency report)
  * also its identity. service: the account in between, when a request was forwarded, or NULL.

@@ -98,6 +98,8 @@ struct accounts {
     void *now_arg;
     struct hop *hops;
     size_t nreplies;
+    void (*waits)(void *arg); /* the first reply waits */
+    void *waits_arg;
     account_info_fn info;
     void *info_arg;
     void (*added)(void *arg, struct account *a);

@@ -96,7 +96,8 @@ struct reply *reply_new(struct account *owner, struct account *to, struct acc_ex
     r->original_len = (uint32_t)reply.len;
     memcpy(r->original, reply.ptr, reply.len);
     mf_list_push(&export->waiting, &r->age);
-    as->nreplies++;
+    if (as->nreplies++ == 0 && as->waits != NULL)
+        as->waits(as->waits_arg);
     export->nwaiting++;
     export->waiting_bytes += reply.len;
     while (export->nwaiting > MAX_WAITING || export->waiting_bytes > MAX_WAITING_BYTES)
@@ -253,6 +254,12 @@ static int64_t export_expire(struct acc_export *x, int64_t now_ns)
         reply_drop(r, REPLY_TIMEOUT);
     }
     return 0;
+}
+
+void accounts_on_wait(struct accounts *as, void (*waits)(void *arg), void *arg)
+{
+    as->waits = waits;
+    as->waits_arg = arg;
 }
 
 int64_t accounts_expire(struct accounts *as, int64_t now_ns)

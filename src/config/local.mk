@@ -4,7 +4,7 @@ noinst_LIBRARIES += %D%/libconfig.a
 	%D%/conf_lex.c %D%/conf_lex_impl.h %D%/conf_word.c %D%/conf_parse.c \
 	%D%/options.c %D%/options_impl.h %D%/options_places.c %D%/options_read.c %D%/options_text.c %D%/options_mapping.c \
 	%D%/options_auth.c %D%/options_accounts.c %D%/options_exports.c %D%/options_accounts_check.c \
-	%D%/options_tls.c %D%/options_jetstream.c %D%/options_ttl.c %D%/options_websocket.c %D%/options_blocks.c \
+	%D%/options_tls.c %D%/options_jetstream.c %D%/options_ttl.c %D%/options_websocket.c %D%/options_unix.c %D%/options_blocks.c \
 	%D%/options_leaf.c %D%/options_jwt.c %D%/options_check.c %D%/options_flags.c \
 	%D%/options_usage.c %D%/options_store_dir.c %D%/options_reload.c \
 	%D%/conf.h %D%/options.h

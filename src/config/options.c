@@ -13,6 +13,13 @@ static void read_listen(struct opt *c, const struct conf_value *v, void *options
 {
     struct options *o = options;
     char *host = NULL;
+    if (v->type == CONF_STRING && strncmp(v->u.s, "unix:", 5) == 0) {
+        if (!opt_unix_path_ok(v->u.s + 5))
+            opt_error(c, v, "expected unix: and a path of 1 to %d bytes", OPTIONS_UNIX_PATH);
+        o->unix_socket.path = arena_str(c->a, v->u.s + 5);
+        o->unix_socket.alone = true;
+        return;
+    }
     if (opt_listen(c, v, &host, &o->port))
         o->host = host;
 }
@@ -299,6 +306,7 @@ static const struct opt_field top_fields[] = {
     {"mappings maps", OPT_FN, 0, read_top_mappings, 0, 0},
     {"tls", OPT_FN, AT(tls), opt_read_tls, 0, 0},
     {"allow_non_tls", OPT_BOOL, AT(allow_non_tls), NULL, 0, 0},
+    {"unix_socket", OPT_FN, AT(unix_socket), opt_read_unix, 0, 0},
     {"websocket ws", OPT_FN, AT(websocket), opt_read_websocket, 0, 0},
     {"jetstream", OPT_FN, 0, opt_read_jetstream, 0, 0},
     {"store_dir storedir", OPT_FN, 0, read_store_dir, 0, 0},

@@ -153,6 +153,14 @@ struct options_websocket {
     struct options_pairs headers;
 };
 
+#define OPTIONS_UNIX_PATH 107 /* bytes of the path of a socket */
+struct options_unix {
+    char *path;          /* NULL: none */
+    int64_t mode;        /* 0: 0600 */
+    char *owner, *group; /* names or numbers; NULL: as the process */
+    bool alone;          /* named by `listen`: no TCP port unless `port` names one */
+};
+
 /* A block of a feature that is parsed and listens but is not active yet. */
 struct options_block {
     bool set;
@@ -202,6 +210,7 @@ struct options {
     bool help, version, help_tls;
     bool check_config; /* -t */
     bool dont_listen;
+    bool embedded; /* inside another program: off is all that nobody asked for */
 
     bool debug, trace, trace_verbose, trace_headers, logtime, logtime_utc, syslog, log_json;
     char *log_file, *remote_syslog;
@@ -235,6 +244,7 @@ struct options {
     size_t nmappings;
     struct options_tls tls;
 
+    struct options_unix unix_socket;
     struct options_websocket websocket;
     struct options_block leafnodes, cluster, gateway, mqtt;
     struct options_jetstream jetstream;
@@ -249,6 +259,17 @@ struct options {
 /* argv as of main().  Reads the file named by -c; flags override it.  On success the caller owns
  * *out.  Errors: "file:line:col: expected ...". */
 MF_MUSTCHECK int options_load(struct options **out, int argc, char **argv, struct mf_error *e);
+/* Where the options of a server inside another program come from.  Without port, host or listen
+ * there is no client port, and there is no busy polling unless it is named.  -t, -sl, --help and
+ * --version are refused. */
+struct options_source {
+    const char *text; /* a configuration, or NULL */
+    const char *file; /* the path of one, or NULL; not both */
+    int argc;         /* flags over it, as of main(); 0: none */
+    char **argv;
+};
+MF_MUSTCHECK int options_load_embedded(struct options **out, const struct options_source *s,
+                                       struct mf_error *e);
 /* Only a configuration text (tests, fuzzing). */
 MF_MUSTCHECK int options_parse(struct options **out, struct mf_slice text, const char *name,
                                struct mf_error *e);

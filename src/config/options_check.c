@@ -35,8 +35,11 @@ static char *base_path(struct opt *c, const char *given)
 static void fill_defaults(struct opt *c)
 {
     struct options *o = c->o;
+    bool asked = is_text(o->host) || !o->embedded;
+    if (o->port == 0 && (o->unix_socket.alone || !asked))
+        o->dont_listen = true;
     if (!is_text(o->host))
-        o->host = arena_str(c->a, "0.0.0.0");
+        o->host = arena_str(c->a, o->embedded ? "127.0.0.1" : "0.0.0.0");
     if (!is_text(o->http_host))
         o->http_host = o->host;
     if (o->port == 0)

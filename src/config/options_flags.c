@@ -433,19 +433,34 @@ static void early_flags(struct options *o, const struct given *given, int n)
     }
 }
 
-static int read_config(struct options *o, const struct given *given, int n, struct mf_error *e)
+static const char *find_path(struct options *o, const struct options_source *s,
+                             const struct given *given, int n)
 {
-    const char *path = NULL;
-    struct conf_value *root;
+    const char *path = s->file;
+    if (path != NULL)
+        o->config_file = arena_str(&o->impl->arena, path);
     for (int i = 0; i < n; i++)
         if (given[i].flag != NULL && given[i].flag->id == F_CONFIG)
             path = given[i].text;
-    if (path == NULL || path[0] == '\0')
+    return path;
+}
+
+static int read_config(struct options *o, const struct options_source *s, const struct given *given,
+                       int n, struct mf_error *e)
+{
+    const char *path = find_path(o, s, given, n);
+    struct conf_value *root;
+    if (s->text != NULL && path != NULL)
+        return mf_fail(e, MF_INVAL, "a configuration text and a file: name one of them");
+    if (s->text == NULL && (path == NULL || path[0] == '\0'))
         return o->check_config ? mf_fail(e, MF_INVAL,
                                          "must specify [-c, --config] option to check "
                                          "configuration file syntax")
                                : 0;
-    int rc = conf_parse_file(&root, path, e);
+    if (s->text != NULL && s->text[strspn(s->text, " \t\r\n")] == '\0')
+        return 0;
+    int rc = s->text != NULL ? conf_parse_text(&root, mf_str(s->text), "configuration", NULL, e)
+                             : conf_parse_file(&root, path, e);
     if (rc != 0)
         return rc;
     rc = options_read(o, root, o->check_config, e);
@@ -453,10 +468,11 @@ static int read_config(struct options *o, const struct given *given, int n, stru
     return rc;
 }
 
-static int load_options(struct options *o, const struct given *given, int n, struct mf_error *e)
+static int load_options(struct options *o, const struct options_source *s,
+                        const struct given *given, int n, struct mf_error *e)
 {
     struct opt c;
-    int rc = read_config(o, given, n, e);
+    int rc = read_config(o, s, given, n, e);
     if (rc == 0)
         rc = apply_flags(o, given, n, e);
     if (rc != 0)
@@ -466,23 +482,36 @@ static int load_options(struct options *o, const struct given *given, int n, str
     return opt_done(&c, e);
 }
 
-int options_load(struct options **out, int argc, char **argv, struct mf_error *e)
+/* Before the configuration is read: it may ask for what is off now. */
+static int embed_options(struct options *o, struct mf_error *e)
+{
+    if (o->version || o->help || o->help_tls || o->check_config || o->signal != NULL)
+        return mf_fail(e, MF_INVAL, "--help, --version, -t and -sl are flags of mayflyd alone");
+    o->embedded = true;
+    o->busy_poll_ns = 0;
+    return 0;
+}
+
+static int load_from(struct options **out, const struct options_source *s, bool embedded,
+                     struct mf_error *e)
 {
     const char *rest;
     struct options *o = options_new(e);
-    struct given *given = calloc(argc > 0 ? (size_t)argc : 1, sizeof *given);
+    struct given *given = calloc(s->argc > 0 ? (size_t)s->argc : 1, sizeof *given);
     int rc = MF_NOMEM, n = 0;
     if (o == NULL || given == NULL) {
         rc = mf_fail(e, MF_NOMEM, "options");
         goto err_free;
     }
-    rc = n = parse_args(given, argc, argv, &rest, e);
+    rc = n = parse_args(given, s->argc, s->argv, &rest, e);
     if (n < 0)
         goto err_free;
     early_flags(o, given, n);
     rc = o->version || o->help || o->help_tls ? 0 : apply_word(o, rest, has_secret(given, n), e);
+    if (rc == 0 && embedded)
+        rc = embed_options(o, e);
     if (rc == 0 && !o->version && !o->help && !o->help_tls && o->signal == NULL)
-        rc = load_options(o, given, n, e);
+        rc = load_options(o, s, given, n, e);
     if (rc != 0)
         goto err_free;
     free(given);
@@ -492,4 +521,14 @@ err_free:
     free(given);
     options_free(o);
     return rc;
+}
+
+int options_load(struct options **out, int argc, char **argv, struct mf_error *e)
+{
+    return load_from(out, &(struct options_source){.argc = argc, .argv = argv}, false, e);
+}
+
+int options_load_embedded(struct options **out, const struct options_source *s, struct mf_error *e)
+{
+    return load_from(out, s, true, e);
 }

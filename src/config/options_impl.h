@@ -124,6 +124,9 @@ bool opt_size(struct opt *c, const struct conf_value *v, int64_t *out);
 bool opt_listen(struct opt *c, const struct conf_value *v, char **host, int *port);
 void opt_list_add(struct opt *c, struct options_list *l, const char *s);
 void opt_pair_add(struct opt *c, struct options_pairs *l, const char *key, const char *value);
+/* options_unix.c */
+void opt_read_unix(struct opt *c, const struct conf_value *v, void *out);
+bool opt_unix_path_ok(const char *path);
 bool opt_is_word(const struct conf_value *v, const char *word); /* a string, any case */
 /* 1 to 100: a number, or text with or without %. */
 bool opt_percent(const struct conf_value *v, int *out);

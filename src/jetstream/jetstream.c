@@ -27,6 +27,7 @@ static const struct options_js_limits no_limits = {
 };
 
 #define CLOCK_STEP_NS (10 * CLOCK_MS)
+#define CLOCK_LOOK_NS CLOCK_S
 
 /* Read anew each time: a timestamp from the beginning of the turn could be older than the publish
  * and end the message too early. */
@@ -40,6 +41,11 @@ int64_t jetstream_now_ns(struct jetstream *js)
     /* A step forward: who asked acts by it, so what is due by it is swept and on disk soon. */
     if (MF_UNLIKELY(now_ns - x->clock.mono_ns > ahead_ns + CLOCK_STEP_NS) && x->clock_timer != NULL)
         loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop));
+    else if (MF_UNLIKELY(x->look_ns != CLOCK_LOOK_NS) && x->clock_timer != NULL) {
+        x->look_ns = CLOCK_LOOK_NS; /* no longer idle */
+        loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop) + CLOCK_LOOK_NS);
+    }
+    x->asked = true;
     return now_ns;
 }
 
@@ -377,9 +383,11 @@ static void accounts_follow(struct jetstream *js)
  * Timers run on the monotonic clock; deadlines, schedules and pauses on the wall clock.  After the
  * wall clock was set forward (or the machine slept) more may be due; after it was set back,
  * schedules must wait longer.  A look every second finds such steps and notifies the streams; one
- * forward is found by the first that needs the time. */
+ * forward is found by the first that needs the time.  Inside another program an idle server must
+ * not wake up for that: there the looks become rare while nobody asks for the time, and end if no
+ * message has a deadline and no schedule or consumer waits. */
 
-#define CLOCK_LOOK_NS CLOCK_S
+#define CLOCK_LOOK_MOST_NS (64 * CLOCK_S)
 
 static void step_clock(void *arg, struct stream *s)
 {
@@ -409,11 +417,43 @@ static void count_steps(struct jetstream_impl *x)
                  clock_duration(by, llabs(x->steps.last_ns)));
 }
 
+static bool waits_for_clock(const struct js_account *ja)
+{
+    struct catalog_item item;
+    struct stream_state st;
+
+    for (size_t i = 0; ja->catalog != NULL && catalog_at(ja->catalog, i, &item); i++) {
+        if (item.stream == NULL)
+            continue;
+        stream_state(item.stream, &st);
+        if (st.with_ttl > 0 || js_consumer_count(item.stream) > 0 ||
+            stream_config(item.stream)->allow_msg_schedules ||
+            (st.msgs > 0 && stream_config(item.stream)->max_age_ns > 0))
+            return true;
+    }
+    return false;
+}
+
+/* 0: no look is needed. */
+static int64_t next_look_ns(const struct jetstream_impl *x)
+{
+    struct mf_list *pos;
+
+    if (!x->js.options->embedded || x->asked)
+        return CLOCK_LOOK_NS;
+    mf_list_each(pos, &x->js.list)
+    {
+        if (waits_for_clock(mf_container(pos, struct js_account, link)))
+            return x->look_ns < CLOCK_LOOK_MOST_NS ? x->look_ns * 2 : CLOCK_LOOK_MOST_NS;
+    }
+    return 0;
+}
+
 static void clock_look(void *arg)
 {
     struct jetstream *js = arg;
     struct jetstream_impl *x = jetstream_impl(js);
-    int64_t mono_ns = loop_mono_ns(js->loop);
+    int64_t mono_ns = loop_mono_ns(js->loop), look_ns = next_look_ns(x);
     int64_t ahead_ns = jetstream_now_ns(js) - mono_ns, wall_ns = jetstream_wall_ns(js) - mono_ns;
     bool raised = ahead_ns > x->ahead_ns + CLOCK_STEP_NS, back = wall_ns < x->wall_ns - CLOCK_S / 2;
     bool moved = back || llabs(wall_ns - x->wall_ns) > CLOCK_STEP_NS;
@@ -431,7 +471,12 @@ static void clock_look(void *arg)
         }
     x->ahead_ns = ahead_ns;
     x->wall_ns = moved ? wall_ns : x->wall_ns; /* small steps add up */
-    loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop) + CLOCK_LOOK_NS);
+    x->asked = false;
+    x->look_ns = look_ns;
+    if (look_ns > 0)
+        loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop) + look_ns);
+    else
+        loop_timer_stop(x->clock_timer);
 }
 
 /* --- open, reload, close ---------------------------------------------------------------------- */

@@ -22,6 +22,8 @@ struct jetstream_impl {
     struct clock_steps steps;
     int64_t ahead_ns, wall_ns; /* both clocks minus the monotonic clock, at the last look */
     struct loop_timer *clock_timer;
+    bool asked;             /* somebody wanted the time since the last look */
+    int64_t look_ns;        /* until the next look; 0: none is planned */
     struct mf_list leaving; /* js_account.link: lost JetStream or their account */
     struct loop_defer ended;
     uint64_t batches, fast_batches; /* under way, of all accounts */

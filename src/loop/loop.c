@@ -12,7 +12,6 @@
 #include "base/log.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #define DRAIN_MS 10000
@@ -172,16 +171,6 @@ static void on_wake(uv_async_t *h)
     loop_post_run(h->data);
 }
 
-/* A closed peer and a file at its size limit are errors of write() and must not end the process. */
-static void ignore_signals(void)
-{
-    struct sigaction sa = {.sa_handler = SIG_IGN};
-
-    sigemptyset(&sa.sa_mask);
-    sigaction(SIGPIPE, &sa, NULL);
-    sigaction(SIGXFSZ, &sa, NULL);
-}
-
 int loop_new(struct loop **out, struct mf_error *e)
 {
     struct loop *l = calloc(1, sizeof *l);
@@ -206,7 +195,6 @@ int loop_new(struct loop **out, struct mf_error *e)
     mf_list_init(&l->signals);
     mf_list_init(&l->work.ring[false]);
     mf_list_init(&l->work.ring[true]);
-    ignore_signals();
     *out = l;
     return 0;
 err_loop:

@@ -6,7 +6,6 @@
 #include "base/base.h"
 
 struct loop;
-/* Also makes the process ignore SIGPIPE and SIGXFSZ. */
 MF_MUSTCHECK int loop_new(struct loop **out, struct mf_error *e);
 /* Runs until loop_stop(); handles that are still open are closed by their owners before loop_free.
  */
@@ -62,6 +61,10 @@ void loop_jobs_inline(struct loop *l);
 /* From any thread, FIFO; fn runs on the loop.  MF_NOMEM only. */
 MF_MUSTCHECK int loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 
+/* A closed peer and a file at its size limit are errors of write() and must not end the process.
+ * Sets the whole process, so for main() alone; a thread inside another program blocks these
+ * signals. */
+void loop_ignore_signals(void);
 /* The handler runs on the loop, not in signal context. */
 struct loop_signal;
 struct loop_signal *loop_signal_new(struct loop *l, int signum, void (*fire)(void *arg, int signum),

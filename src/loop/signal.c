@@ -1,6 +1,7 @@
 /* signal.c: signals as calls on the loop. */
 #include "loop/loop_impl.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 struct loop_signal {
@@ -20,6 +21,15 @@ static void on_signal(uv_signal_t *h, int signum)
     struct loop_signal *s = h->data;
 
     s->fire(s->arg, signum); /* last: it may free s */
+}
+
+void loop_ignore_signals(void)
+{
+    struct sigaction sa = {.sa_handler = SIG_IGN};
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGPIPE, &sa, NULL);
+    sigaction(SIGXFSZ, &sa, NULL);
 }
 
 struct loop_signal *loop_signal_new(struct loop *l, int signum, void (*fire)(void *arg, int signum),

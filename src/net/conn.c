@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -511,7 +512,37 @@ void net_addr_text(const struct sockaddr *sa, char ip[INET6_ADDRSTRLEN], uint16_
 
 void net_conn_set_peer(struct net_conn *c, const struct sockaddr *sa)
 {
+    if (sa->sa_family == AF_UNIX) {
+        c->flags |= CONN_LOCAL;
+        memcpy(c->ip, "unix", sizeof "unix");
+        return;
+    }
     net_addr_text(sa, c->ip, &c->port);
+}
+
+bool net_conn_is_local(const struct net_conn *c)
+{
+    return (c->flags & CONN_LOCAL) != 0;
+}
+
+int net_adopt(struct net_conn **out, struct loop *l, int fd, const char *name, struct mf_error *e)
+{
+    struct net_ctx *x = net_ctx_get(l);
+    struct net_conn *c = x == NULL ? NULL : net_conn_new(x);
+    int rc = c == NULL ? UV_ENOMEM : net_conn_attach(c, fd);
+
+    if (x != NULL)
+        net_ctx_put(x); /* c holds it */
+    if (rc == 0) {
+        c->flags |= CONN_LOCAL;
+        snprintf(c->ip, sizeof c->ip, "%s", name);
+        *out = c;
+        return 0;
+    }
+    close(fd);
+    if (c != NULL)
+        net_conn_end(c, NET_CLOSED_NOMEM, 0, 0);
+    return mf_fail(e, rc == UV_ENOMEM ? MF_NOMEM : MF_IO, "connection: %s", uv_strerror(rc));
 }
 
 static void look_up_local(const struct net_conn *conn)

@@ -7,13 +7,14 @@
  * descriptors which are kept for files are closed at once: the kernel gives the lowest number that
  * is free, so the number of a new one shows how many are left.
  * Close: at once; libuv's close callback frees the struct. */
-#include "net/net_impl.h"
+#include "net/listen_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -23,23 +24,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG         4096
 #define ACCEPT_PER_TURN 256 /* a burst of connects must not keep those inside from being served */
 #define REST_NS         (50 * CLOCK_MS)
 #define COMPLAIN_NS     (10 * CLOCK_S)
-
-struct net_listener {
-    struct net_ctx *ctx;
-    void (*accepted)(void *arg, struct net_conn *c);
-    void *arg;
-    struct loop_timer *rest;
-    int64_t complained_ns;
-    int fd;
-    bool closed;
-    uint16_t port;
-    char host[INET6_ADDRSTRLEN];
-    uv_poll_t poll;
-};
 
 static void on_event(uv_poll_t *h, int status, int events);
 
@@ -57,7 +44,10 @@ static void log_complaint(struct net_listener *l, const char *what)
     if (l->complained_ns != 0 && now - l->complained_ns <= COMPLAIN_NS)
         return;
     l->complained_ns = now;
-    log_error("Accept on port %d: %s", l->port, what);
+    if (l->path != NULL)
+        log_error("Accept on %s: %s", l->path, what);
+    else
+        log_error("Accept on port %d: %s", l->port, what);
 }
 
 static void rest_listener(struct net_listener *l, int error)
@@ -172,7 +162,7 @@ static int open_at(const struct addrinfo *a, bool both, bool probe)
     if (fd < 0)
         return -1;
     set_options(fd, a->ai_family, both);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && (probe || listen(fd, BACKLOG) == 0))
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && (probe || listen(fd, NET_BACKLOG) == 0))
         return fd;
     error = errno;
     close(fd);
@@ -246,50 +236,76 @@ static void learn_address(struct net_listener *l, const char *host)
         memcpy(l->host, "0.0.0.0", sizeof "0.0.0.0");
 }
 
+int net_listener_open(struct net_listener **out, struct loop *loop, int fd,
+                      void (*accepted)(void *arg, struct net_conn *c), void *arg,
+                      struct mf_error *e)
+{
+    struct net_listener *l = calloc(1, sizeof *l);
+    int rc = UV_ENOMEM;
+
+    if (l == NULL)
+        return mf_fail(e, MF_NOMEM, "listen");
+    l->accepted = accepted;
+    l->arg = arg;
+    l->fd = fd;
+    l->ctx = net_ctx_get(loop);
+    l->rest = l->ctx == NULL ? NULL : loop_timer_new(loop, on_rested, l);
+    if (l->rest != NULL)
+        rc = uv_poll_init(loop_uv(loop), &l->poll, l->fd);
+    if (rc == 0) {
+        on_rested(l);
+        *out = l;
+        return 0;
+    }
+    loop_timer_free(l->rest);
+    if (l->ctx != NULL)
+        net_ctx_put(l->ctx);
+    free(l);
+    return mf_fail(e, rc == UV_ENOMEM ? MF_NOMEM : MF_IO, "listen: %s", uv_strerror(rc));
+}
+
 int net_listen(struct net_listener **out, struct loop *loop, const char *host, int port,
                void (*accepted)(void *arg, struct net_conn *c), void *arg, struct mf_error *e)
 {
-    struct net_listener *l = calloc(1, sizeof *l);
     struct mf_error own;
-    int rc;
+    int fd;
 
     e = e != NULL ? e : &own;
-    if (l == NULL)
-        return mf_fail(e, MF_NOMEM, "listen on port %d", port);
     host = host == NULL ? "" : host;
-    l->accepted = accepted;
-    l->arg = arg;
-    l->fd = open_any(host, port, false, e);
-    if (l->fd < 0)
-        goto err_free;
-    learn_address(l, host);
-    l->ctx = net_ctx_get(loop);
-    if (l->ctx == NULL) {
-        mf_fail(e, MF_NOMEM, "listen on port %d", port);
-        goto err_close;
+    fd = open_any(host, port, false, e);
+    if (fd < 0)
+        return e->code;
+    if (net_listener_open(out, loop, fd, accepted, arg, e) != 0) {
+        close(fd);
+        return mf_wrap(e, "port %d", port);
     }
-    l->rest = loop_timer_new(loop, on_rested, l);
-    if (l->rest == NULL) {
-        mf_fail(e, MF_NOMEM, "listen on port %d", port);
-        goto err_ctx;
-    }
-    rc = uv_poll_init(loop_uv(loop), &l->poll, l->fd);
-    if (rc != 0) {
-        mf_fail(e, MF_IO, "listen on port %d: %s", port, uv_strerror(rc));
-        goto err_timer;
-    }
-    on_rested(l);
-    *out = l;
+    learn_address(*out, host);
     return 0;
-err_timer:
-    loop_timer_free(l->rest);
-err_ctx:
-    net_ctx_put(l->ctx);
-err_close:
-    close(l->fd);
-err_free:
-    free(l);
-    return e->code;
+}
+
+int net_listen_fd(struct net_listener **out, struct loop *loop, int fd,
+                  void (*accepted)(void *arg, struct net_conn *c), void *arg, struct mf_error *e)
+{
+    struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof ss, size = sizeof(int);
+    int listens = 0, type = 0, flags = fcntl(fd, F_GETFL);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM ||
+        getsockname(fd, (struct sockaddr *)&ss, &len) != 0)
+        return mf_fail(e, MF_INVAL, "descriptor %d is no stream socket that listens", fd);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return mf_fail_errno(e, MF_IO, "descriptor %d", fd);
+    if (ss.ss_family != AF_UNIX)
+        set_options(fd, AF_INET, false);
+    if (net_listener_open(out, loop, fd, accepted, arg, e) != 0)
+        return mf_wrap(e, "descriptor %d", fd);
+    if (ss.ss_family == AF_UNIX)
+        net_listener_name_unix(*out, (const struct sockaddr_un *)(const void *)&ss, len);
+    else
+        learn_address(*out, "fd");
+    return 0;
 }
 
 int net_listen_probe(const char *host, int port, char address[NET_ADDRESS], struct mf_error *e)
@@ -314,9 +330,17 @@ const char *net_listener_host(const struct net_listener *l)
     return l->host;
 }
 
+const char *net_listener_path(const struct net_listener *l)
+{
+    return l->path;
+}
+
 static void on_closed(uv_handle_t *h)
 {
-    free(mf_container(h, struct net_listener, poll));
+    struct net_listener *l = mf_container(h, struct net_listener, poll);
+
+    free(l->path);
+    free(l);
 }
 
 void net_listener_close(struct net_listener *l)
@@ -325,6 +349,7 @@ void net_listener_close(struct net_listener *l)
         return;
     l->closed = true;
     loop_timer_free(l->rest);
+    net_listener_unlink(l);
     uv_close((uv_handle_t *)&l->poll, on_closed);
     close(l->fd);
     net_ctx_put(l->ctx);

@@ -1,7 +1,7 @@
 # net: TCP and TLS byte pipes with back-pressure.
 noinst_LIBRARIES += %D%/libnet.a
 %C%_libnet_a_SOURCES = \
-	%D%/ctx.c %D%/chunk.c %D%/conn.c %D%/read.c %D%/lane.c %D%/write.c %D%/lend.c %D%/filter.c %D%/listen.c \
+	%D%/ctx.c %D%/chunk.c %D%/conn.c %D%/read.c %D%/lane.c %D%/write.c %D%/lend.c %D%/filter.c %D%/listen.c %D%/listen_unix.c %D%/listen_impl.h \
 	%D%/connect.c %D%/tls_ctx.c %D%/tls_pair.c %D%/tls_conn.c %D%/tls_peer.c \
 	%D%/chunk_impl.h %D%/net_impl.h %D%/tls_impl.h \
 	%D%/net.h

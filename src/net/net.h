@@ -53,8 +53,25 @@ MF_MUSTCHECK int net_listen(struct net_listener **out, struct loop *l, const cha
 #define NET_ADDRESS 64
 MF_MUSTCHECK int net_listen_probe(const char *host, int port, char address[NET_ADDRESS],
                                   struct mf_error *e);
-int net_listener_port(const struct net_listener *l);
-const char *net_listener_host(const struct net_listener *l); /* numeric, as bound */
+/* A socket of the file system.  A socket file that nobody serves is replaced, and removed again by
+ * net_listener_close().  MF_EXISTS: somebody serves it, or it is no socket. */
+struct net_unix {
+    const char *path;
+    unsigned mode;     /* of the file; 0: 0600 */
+    unsigned uid, gid; /* NET_SAME: as the process */
+};
+#define NET_SAME UINT32_MAX
+MF_MUSTCHECK int net_listen_unix(struct net_listener **out, struct loop *l,
+                                 const struct net_unix *u,
+                                 void (*accepted)(void *arg, struct net_conn *c), void *arg,
+                                 struct mf_error *e);
+/* A socket that listens already, from the service manager; the listener owns fd on success. */
+MF_MUSTCHECK int net_listen_fd(struct net_listener **out, struct loop *l, int fd,
+                               void (*accepted)(void *arg, struct net_conn *c), void *arg,
+                               struct mf_error *e);
+int net_listener_port(const struct net_listener *l);         /* 0: a socket of the file system */
+const char *net_listener_host(const struct net_listener *l); /* numeric, as bound; or "unix" */
+const char *net_listener_path(const struct net_listener *l); /* of such a socket; else NULL */
 void net_listener_close(struct net_listener *l);             /* NULL is fine */
 /* Keeps n descriptors for files: net_conn_crowds() is true for connections that leave fewer, and
  * those that leave less than half of them are not accepted.  After the first listener. */
@@ -66,6 +83,12 @@ bool net_conn_crowds(const struct net_conn *c);
 MF_MUSTCHECK int net_connect(struct net_conn **out, struct loop *l, const char *host, int port,
                              void (*connected)(void *arg), const struct net_handler *h, void *arg,
                              struct mf_error *e);
+/* A connected stream socket, such as one end of a socketpair(), that the connection owns from now
+ * on, also on failure.  name: shown as the peer's address. */
+MF_MUSTCHECK int net_adopt(struct net_conn **out, struct loop *l, int fd, const char *name,
+                           struct mf_error *e);
+/* The peer came without a network: through a socket of the file system, or net_adopt(). */
+bool net_conn_is_local(const struct net_conn *c);
 /* Begins reading.  *h must outlive the connection (usually static). */
 void net_conn_start(struct net_conn *c, const struct net_handler *h, void *arg);
 /* Same connection, new owner (an HTTP listener hands over to a WebSocket client). */

@@ -94,6 +94,7 @@ enum {
     CONN_NOTIFIED = 1 << 18, /* closed() was called */
     CONN_YIELDED = 1 << 19,  /* net_yield(): kept bytes are shown in the lane's turn */
     CONN_LANED = 1 << 20,    /* `work` is in the lane's list, not in the context's */
+    CONN_LOCAL = 1 << 21,    /* net_conn_is_local() */
 };
 enum {
     TODO_SHOW = 1 << 0, /* kept bytes have a new reader */

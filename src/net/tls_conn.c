@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,19 +58,28 @@ static long bio_ctrl(BIO *b, int cmd, long num, void *ptr)
     return cmd == BIO_CTRL_FLUSH;
 }
 
+/* One for the process, made once and never changed: OpenSSL has few numbers for kinds of BIO, and
+ * takes none back. */
+static BIO_METHOD *method;
+static pthread_once_t method_once = PTHREAD_ONCE_INIT;
+
+static void make_method(void)
+{
+    method = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "mayfly");
+    if (method == NULL)
+        return;
+    BIO_meth_set_read(method, bio_read);
+    BIO_meth_set_write(method, bio_write);
+    BIO_meth_set_ctrl(method, bio_ctrl);
+}
+
 static BIO *bio_new(struct tls_conn *t)
 {
-    static BIO_METHOD *method; /* of the process; made with the first TLS connection */
     BIO *b;
 
-    if (method == NULL) {
-        method = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "mayfly");
-        if (method == NULL)
-            return NULL;
-        BIO_meth_set_read(method, bio_read);
-        BIO_meth_set_write(method, bio_write);
-        BIO_meth_set_ctrl(method, bio_ctrl);
-    }
+    (void)pthread_once(&method_once, make_method);
+    if (method == NULL)
+        return NULL;
     b = BIO_new(method);
     if (b != NULL) {
         BIO_set_data(b, t);

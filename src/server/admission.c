@@ -14,7 +14,18 @@
 #define KEPT_LEAST 16
 #define KEPT_MOST  1024
 
-/* The soft limit is often 1024 for programs that use select(); this one does not. nats-server
+/* Descriptors that this server may use. */
+static uint64_t guest_file_limit(const struct server_guest *g)
+{
+    struct rlimit files;
+    uint64_t most = UINT64_MAX;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
+        most = files.rlim_cur;
+    return g->files_max > 0 && g->files_max < most ? g->files_max : most;
+}
+
+/* The soft limit is often 1024 for programs that use select(); mayflyd does not. nats-server
  * raises its limit, too. */
 static uint64_t raise_file_limit(void)
 {
@@ -33,7 +44,8 @@ static uint64_t raise_file_limit(void)
 
 void admission_init(struct server *s)
 {
-    uint64_t files = raise_file_limit(), kept = files / 4;
+    const struct server_guest *g = s->setup.guest;
+    uint64_t files = g != NULL ? guest_file_limit(g) : raise_file_limit(), kept = files / 4;
 
     kept = kept < KEPT_LEAST ? KEPT_LEAST : kept > KEPT_MOST ? KEPT_MOST : kept;
     s->files_kept = (unsigned)kept;

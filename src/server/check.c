@@ -43,7 +43,7 @@ static int check_syslog(const struct options *o, struct mf_error *e)
 {
     if (o->log_file != NULL || o->remote_syslog == NULL || o->remote_syslog[0] == '\0')
         return 0;
-    if (server_open_log(o, e) != 0)
+    if (server_open_log(o, NULL, e) != 0)
         return e->code;
     log_close();
     return 0;
@@ -79,6 +79,8 @@ int server_check(const struct options *o, void (*say)(void *arg, const char *tex
         rv = check_files(o, e);
     if (rv == 0)
         rv = check_syslog(o, e);
+    if (rv == 0)
+        rv = unix_check(o, e);
     if (rv == 0)
         rv = ports_check(o, e);
     if (rv == 0)

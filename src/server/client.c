@@ -466,19 +466,26 @@ static bool tls_throttled(struct server *s)
     return ++s->tls_in_window > limit;
 }
 
+/* A peer on this machine, without a network between, needs no TLS. */
+bool client_speaks_tls(const struct client *c)
+{
+    return c->srv->tls != NULL && !net_conn_is_local(c->conn);
+}
+
 void client_begin(struct client *c)
 {
     struct server *s = c->srv;
     const struct options_tls *t = &s->opts->tls;
+    bool tls = client_speaks_tls(c);
 
     c->phase = CLIENT_WAIT;
     if (!c->sent_info) {
         c->phase = t->handshake_first_fallback_ns > 0 ? CLIENT_TLS_FIRST : CLIENT_TLS;
         if (c->phase == CLIENT_TLS)
             client_tls_begin(c);
-    } else if (s->tls != NULL && s->opts->allow_non_tls) {
+    } else if (tls && s->opts->allow_non_tls) {
         c->phase = CLIENT_TLS_PEEK;
-    } else if (s->tls != NULL) {
+    } else if (tls) {
         client_tls_begin(c);
     }
     if (c->phase != CLIENT_CLOSING)
@@ -488,16 +495,18 @@ void client_begin(struct client *c)
 static void client_greet(struct client *c)
 {
     struct server *s = c->srv;
+    bool tls = client_speaks_tls(c);
+    bool proxied = s->opts->proxy_protocol && !net_conn_is_local(c->conn);
 
-    if (s->tls != NULL && tls_throttled(s)) {
+    if (tls && tls_throttled(s)) {
         client_close(c, "Connection throttling is active. Please try again later.", REASON_TLS);
         return;
     }
-    if (s->opts->proxy_protocol)
+    if (proxied)
         client_proxy_begin(c);
-    if (s->tls == NULL || !s->opts->tls.handshake_first)
+    if (!tls || !s->opts->tls.handshake_first)
         client_send_info(c, false);
-    if (!s->opts->proxy_protocol)
+    if (!proxied)
         client_begin(c);
 }
 

@@ -105,7 +105,8 @@ void client_close(struct client *c, const char *err, enum reason reason);
 void client_slow(struct client *c);
 /* One -ERR line of any length; without memory none. */
 void client_send_err(struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
-void client_send_ok(struct client *c);   /* if it is verbose */
+void client_send_ok(struct client *c); /* if it is verbose */
+bool client_speaks_tls(const struct client *c);
 void client_tls_begin(struct client *c); /* or plain text, if there is no TLS any more */
 void client_plain_begin(struct client *c);
 void client_send_info(struct client *c, bool after_connect);

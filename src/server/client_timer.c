@@ -70,6 +70,16 @@ static int64_t ping_every(const struct client *c)
 void client_timer_pings(struct client *c)
 {
     int64_t every = ping_every(c);
+
+    /* The kernel reports the end of a peer on this machine, so an idle one is left alone. */
+    if (net_conn_is_local(c->conn)) {
+        c->next_ping_ns = INT64_MAX;
+        if (c->deadline_wall_ns != 0)
+            arm_next(c);
+        else
+            loop_timer_stop(c->timer);
+        return;
+    }
     int64_t first = every < 2 * CLOCK_S ? every : 2 * CLOCK_S;
 
     first += (int64_t)((double)first * 0.2 * rand_below(1000) / 1000.0);

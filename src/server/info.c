@@ -9,7 +9,7 @@ static void info_tls(struct jsonw *w, const struct client *c)
 {
     const struct options *o = c->srv->opts;
     const struct options_tls *tls = c->kind == CLIENT_WS ? &o->websocket.tls : &o->tls;
-    bool on = c->kind == CLIENT_WS ? c->srv->ws_tls != NULL : c->srv->tls != NULL;
+    bool on = c->kind == CLIENT_WS ? c->srv->ws_tls != NULL : client_speaks_tls(c);
     bool optional = c->kind == CLIENT_TCP && o->allow_non_tls;
 
     if (!on)

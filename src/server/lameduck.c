@@ -58,6 +58,7 @@ void server_lame_duck(struct server *s)
     net_listener_close(s->listener);
     net_listener_close(s->ws_listener);
     s->listener = s->ws_listener = NULL;
+    unix_close(s);
     ws_cancel(s);
     notify_lame_duck(s);
     s->ldm_timer = loop_timer_new(s->loop, close_next, s);

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int server_open_log(const struct options *o, struct mf_error *e)
+int server_open_log(const struct options *o, const struct server_guest *guest, struct mf_error *e)
 {
     struct log_options lo = {
         .file = o->log_file,
@@ -20,6 +20,9 @@ int server_open_log(const struct options *o, struct mf_error *e)
         .remote_syslog = o->remote_syslog,
         .size_limit = (uint64_t)o->log_size_limit,
         .max_files = (unsigned)o->log_max_num,
+        .guest = guest != NULL,
+        .call = guest != NULL ? guest->log : NULL,
+        .call_arg = guest != NULL ? guest->log_arg : NULL,
     };
     return log_open(&lo, e);
 }

@@ -124,13 +124,13 @@ static int replace_options(struct server *s, struct mf_error *e)
 {
     struct reload r = {0};
 
-    if (reload_build(s, &r, e) != 0 || server_open_log(r.opts, e) != 0) {
+    if (reload_build(s, &r, e) != 0 || server_open_log(r.opts, s->setup.guest, e) != 0) {
         reload_drop(&r);
         return mf_wrap(e, "reload");
     }
     if (accounts_reload(s->accounts, r.opts, account_gone, s, e) != 0) {
         struct mf_error unable;
-        if (server_open_log(s->opts, &unable) != 0)
+        if (server_open_log(s->opts, s->setup.guest, &unable) != 0)
             log_error("Back to the old log: %s", unable.text);
         reload_drop(&r);
         return mf_wrap(e, "reload");

@@ -97,6 +97,8 @@ static int listen_clients(struct server *s, struct mf_error *e)
     struct mf_error why;
     char advice[ADVICE];
 
+    if (s->setup.nfds > 0)
+        return inherited_listen(s, e);
     if (s->opts->dont_listen)
         return 0;
     if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accept_client, s, &why) !=
@@ -130,7 +132,15 @@ static void expire_fired(void *arg)
     struct server *s = arg;
     int64_t now = loop_mono_ns(s->loop), next = accounts_expire(s->accounts, now);
 
-    loop_timer_arm(s->expire_timer, next > now ? next : now + CLOCK_S);
+    if (next != 0) /* an idle server has nothing to wake up for */
+        loop_timer_arm(s->expire_timer, next > now ? next : now + CLOCK_S);
+}
+
+static void reply_waits(void *arg)
+{
+    struct server *s = arg;
+
+    loop_timer_arm(s->expire_timer, loop_mono_ns(s->loop) + CLOCK_S);
 }
 
 static int build_parts(struct server *s, struct mf_error *e)
@@ -148,7 +158,7 @@ static int build_parts(struct server *s, struct mf_error *e)
     s->expire_timer = loop_timer_new(s->loop, expire_fired, s);
     if (s->stall_timer == NULL || s->expire_timer == NULL)
         return mf_fail(e, MF_NOMEM, "timers");
-    loop_timer_arm(s->expire_timer, loop_mono_ns(s->loop) + CLOCK_S);
+    accounts_on_wait(s->accounts, reply_waits, s);
     s->jetstream = s->opts->jetstream.enabled;
     return modules_open(s, e);
 }
@@ -157,7 +167,8 @@ static int open_listeners(struct server *s, struct mf_error *e)
 {
     if (open_monitor(s, &s->http, s->opts->http_port, NULL, e) != 0 ||
         open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 ||
-        ws_listen(s, e) != 0 || listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
+        ws_listen(s, e) != 0 || listen_idle(s, e) != 0 || unix_listen(s, e) != 0 ||
+        listen_clients(s, e) != 0)
         return e->code;
     admission_log(s);
     return files_write(s, e);
@@ -192,6 +203,7 @@ static void close_listeners(struct server *s)
     net_listener_close(s->listener);
     net_listener_close(s->ws_listener);
     s->listener = s->ws_listener = NULL;
+    unix_close(s);
     ws_cancel(s);
     for (size_t i = 0; i < MF_COUNT(s->idle_listeners); i++) {
         net_listener_close(s->idle_listeners[i]);
@@ -225,6 +237,10 @@ void server_tell_state(struct server *s)
 {
     if (s->lame_duck)
         service_status(s->service, "Lame duck mode: clients are asked to connect elsewhere");
+    else if (s->unix_listener != NULL && s->listener == NULL)
+        service_status(s->service, "Ready: clients on unix:%s", s->opts->unix_socket.path);
+    else if (s->setup.nfds > 0)
+        service_status(s->service, "Ready: clients on the sockets of the service manager");
     else if (s->listener == NULL)
         service_status(s->service, "Ready: no client port");
     else

@@ -3,6 +3,7 @@
 #define MAYFLY_SERVER_H
 
 #include "account/account.h"
+#include "base/log.h"
 #include "loop/loop.h"
 #include "config/options.h"
 #include "mayfly.h"
@@ -30,6 +31,15 @@ struct server_module {
     bool (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
 };
 
+/* A server inside another program.  The limits of the process, its standard error and its syslog
+ * settings are not the server's to change. */
+struct server_guest {
+    log_call_fn *log; /* lines, where the options name no file or syslog; NULL: none are written */
+    void *log_arg;
+    uint64_t files_max; /* descriptors that the server may use; 0: the process's */
+};
+
+#define SERVER_FDS 8
 struct server_setup {
     struct options *options; /* owned by the server on success */
     /* Loads the configuration again for SIGHUP; NULL: reload is refused. */
@@ -42,6 +52,9 @@ struct server_setup {
     /* Opened in this order, closed in the reverse order; valid until server_free(). */
     const struct server_module *modules;
     size_t nmodules;
+    const int *fds; /* sockets that listen for clients already, instead of the client port */
+    size_t nfds;    /* at most SERVER_FDS are used */
+    const struct server_guest *guest; /* NULL: the server is the whole process */
     /* The server is the whole process: the service manager named by the environment (systemd) is
      * told of start, reload and stop. */
     bool notify_manager;
@@ -57,6 +70,8 @@ void server_lame_duck(struct server *s);
 /* Replaces the whole configuration or nothing; logs the result. */
 MF_MUSTCHECK int server_reload(struct server *s, struct mf_error *e);
 void server_free(struct server *s); /* after stopped() */
+/* fd, one end of a connected socket pair, is a client from now on; owned, also on failure. */
+MF_MUSTCHECK int server_adopt(struct server *s, int fd, struct mf_error *e);
 
 /* Whether a server could start with these options (-t).  Builds everything that can fail, looks at
  * the folders of log, pid and ports files, and binds each address for a moment; nothing is created.
@@ -68,8 +83,10 @@ MF_MUSTCHECK int server_check(const struct options *o, void (*say)(void *arg, co
  * are not repeated; or NULL. */
 void server_advise(const struct options *o, const struct options *said,
                    void (*say)(void *arg, const char *text), void *arg);
-/* Opens the log according to the options; on failure the former log stays. */
-MF_MUSTCHECK int server_open_log(const struct options *o, struct mf_error *e);
+/* Opens the log of this thread according to the options; on failure the former log stays.  guest
+ * may be NULL. */
+MF_MUSTCHECK int server_open_log(const struct options *o, const struct server_guest *guest,
+                                 struct mf_error *e);
 
 struct accounts *server_accounts(struct server *s);
 const char *server_name(const struct server *s);

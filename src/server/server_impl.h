@@ -33,8 +33,9 @@ struct server {
     unsigned nauth_waiting, nauth_running;
     char auth_last_ip[64]; /* address of the check begun last */
     struct net_tls *tls, *ws_tls, *http_tls;
-    struct net_listener *listener, *ws_listener;
-    struct net_listener *idle_listeners[4]; /* leafnodes, cluster, gateway, mqtt */
+    struct net_listener *listener, *ws_listener, *unix_listener;
+    struct net_listener *inherited[SERVER_FDS]; /* from the service manager */
+    struct net_listener *idle_listeners[4];     /* leafnodes, cluster, gateway, mqtt */
     struct monitor *http, *https;
     struct ws_options ws_opts;
     struct mf_buf ws_headers; /* extra lines of the handshake's answer */
@@ -116,6 +117,12 @@ void server_auth_idle(struct server *s);   /* the memory of the server waits for
 int files_write(struct server *s, struct mf_error *e); /* pid and ports files */
 void files_remove(struct server *s);
 void files_move(struct server *s, const struct options *old); /* after a reload */
+
+/* --- unix_listen.c ---------------------------------------------------------------------------- */
+int unix_check(const struct options *o, struct mf_error *e); /* owner and group exist */
+int unix_listen(struct server *s, struct mf_error *e);
+int inherited_listen(struct server *s, struct mf_error *e);
+void unix_close(struct server *s);
 
 /* --- tls_setup.c ------------------------------------------------------------------------------ */
 /* A block that is not set gives NULL. */

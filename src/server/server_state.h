@@ -45,6 +45,10 @@ int server_open_port(const struct server *s, enum server_listener which, int oth
 /* Requests for a page over HTTP and HTTPS. */
 uint64_t server_page_hits(const struct server *s, const char *path);
 
+/* The listener for clients: TCP, or unix: of the file system; NULL: not open. */
+struct net_listener;
+const struct net_listener *server_client_listener(const struct server *s, bool local);
+
 #define SERVER_HOST 256
 /* Host and port announced to clients: client_advertise, or the address of the listener. */
 const char *server_host(const struct server *s, char dst[SERVER_HOST]);

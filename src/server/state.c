@@ -85,6 +85,16 @@ int server_open_port(const struct server *s, enum server_listener which, int oth
     return l != NULL ? net_listener_port(l) : otherwise;
 }
 
+const struct net_listener *server_client_listener(const struct server *s, bool local)
+{
+    const struct net_listener *found = local ? s->unix_listener : s->listener;
+
+    for (size_t i = 0; found == NULL && i < SERVER_FDS; i++)
+        if (s->inherited[i] != NULL && (net_listener_path(s->inherited[i]) != NULL) == local)
+            found = s->inherited[i];
+    return found;
+}
+
 uint64_t server_page_hits(const struct server *s, const char *path)
 {
     return (s->http != NULL ? monitor_hits(s->http, path) : 0) +

@@ -358,6 +358,28 @@ static void count_account(const struct js_account *ja, struct recovered *r)
     }
 }
 
+void js_status_totals(const struct api *a, struct js_totals *out)
+{
+    struct mf_list *pos;
+
+    *out = (struct js_totals){0};
+    mf_list_each(pos, &a->js->list)
+    {
+        const struct js_account *ja = mf_container(pos, struct js_account, link);
+        struct catalog_item item;
+        struct stream_state st;
+        out->consumers += js_account_consumers(ja);
+        for (size_t i = 0; ja->catalog != NULL && catalog_at(ja->catalog, i, &item); i++) {
+            if (item.stream == NULL)
+                continue;
+            stream_state(item.stream, &st);
+            out->streams++;
+            out->msgs += st.msgs;
+            out->bytes += st.bytes;
+        }
+    }
+}
+
 static const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";

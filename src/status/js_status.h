@@ -38,6 +38,10 @@ void js_status_health(struct js_status *st, const struct health_query *q, struct
                       health_report_fn told, void *arg);
 /* True if the account has JetStream.  O(accounts). */
 bool js_status_enabled(struct js_status *st, const struct account *acc);
+struct js_totals {
+    uint64_t streams, consumers, msgs, bytes;
+};
+void js_status_totals(const struct api *a, struct js_totals *out); /* O(streams) */
 void js_status_log_start(const struct api *a); /* logs limits, directory and domain */
 void js_status_log_recovered(const struct api *a,
                              int64_t took_ns); /* streams, messages.  O(streams) */

@@ -380,11 +380,33 @@ void sys_send_stats(struct sys *y)
     event_send(y, y->account, subject, &b);
 }
 
+/* Somebody subscribed in the system account: perhaps to the statistics. */
+static void stats_heard(void *arg, const struct router_sub *sub)
+{
+    struct sys *y = arg;
+
+    (void)sub;
+    router_unobserve(&y->stats_heard);
+    loop_timer_arm(y->stats_timer, loop_mono_ns(y->status->loop) + STATS_FIRST);
+}
+
+/* Inside another program an idle server does not wake up for statistics that nobody reads. */
+static bool stats_rest(struct sys *y)
+{
+    char subject[SUBJECT_CAP];
+
+    snprintf(subject, sizeof subject, "$SYS.SERVER.%s.STATSZ", y->status->id);
+    if (!server_options(y->status->server)->embedded || has_subscriber(y, y->account, subject))
+        return false;
+    router_observe(account_router(y->account), &y->stats_heard);
+    return true;
+}
+
 static void stats_fired(void *arg)
 {
     struct sys *y = arg;
 
-    if (y->silent)
+    if (y->silent || stats_rest(y))
         return;
     y->stats_every_ns = y->stats_every_ns * 2 < STATS_EVERY ? y->stats_every_ns * 2 : STATS_EVERY;
     loop_timer_arm(y->stats_timer, loop_mono_ns(y->status->loop) + y->stats_every_ns);
@@ -398,12 +420,14 @@ int sys_event_start(struct sys *y, struct mf_error *e)
     if (y->stats_timer == NULL || y->beat_timer == NULL)
         return mf_fail(e, MF_NOMEM, "timers");
     y->stats_every_ns = STATS_FIRST;
+    y->stats_heard = (struct router_observer){.subscribed = stats_heard, .arg = y};
     loop_timer_arm(y->stats_timer, loop_mono_ns(y->status->loop) + STATS_FIRST);
     return 0;
 }
 
 void sys_event_stop(struct sys *y)
 {
+    router_unobserve(&y->stats_heard);
     loop_timer_free(y->stats_timer);
     loop_timer_free(y->beat_timer);
     y->stats_timer = y->beat_timer = NULL;

@@ -79,6 +79,7 @@ struct sys {
 
     struct loop_timer *stats_timer;
     int64_t stats_every_ns;
+    struct router_observer stats_heard; /* while no statistics are sent: waits for a subscriber */
     struct mf_list beats; /* sys_account.beat_link: all have the same period, so this is a queue */
     struct loop_timer *beat_timer;
 

@@ -3,6 +3,7 @@
 #include "store/store_impl.h"
 
 #include "base/lend.h"
+#include "store/text_room_impl.h"
 
 /* Wheel moves for one call: bounds the time, whatever is due. */
 #define BUDGET 4096
@@ -32,11 +33,11 @@ int64_t store_next_deadline(const struct store *s)
 static bool notify_expiry(struct store *s, uint32_t id, int64_t deadline_ns,
                           bool (*visit)(void *arg, const struct store_expiry *d), void *arg)
 {
-    static _Thread_local uint8_t text[KEYS_MAX];
+    uint8_t *text = text_room(TEXT_EXPIRED);
     uint32_t key = index_key(s->ix, id);
     uint64_t place = index_place(s->ix, id);
 
-    lend_unmark(text, sizeof text);
+    lend_unmark(text, KEYS_MAX);
     struct store_expiry d = {.seq = index_seq(s->ix, id),
                              .deadline_ns = deadline_ns,
                              .key = keys_text(index_keys(s->ix), key, text),

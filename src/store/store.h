@@ -43,6 +43,11 @@ struct store_opts {
     void *ready_arg;
 };
 
+/* Around the life of a thread that calls into stores: room for keys that callbacks are shown.
+ * Without it the room is made at its first use, and a program without memory for it ends. */
+MF_MUSTCHECK int store_thread_begin(struct mf_error *e);
+void store_thread_end(void);
+
 /* Blocks while it recovers; may run on any thread, before store_attach().  On success the store
  * owns the io and frees it. store_damage() lists damage that was found.  MF_EXISTS: in use. */
 MF_MUSTCHECK int store_open(struct store **out, const struct store_opts *o, struct store_io *io,

@@ -2,6 +2,8 @@
  * writers (accepted). */
 #include "store/store_impl.h"
 
+#include "store/text_room_impl.h"
+
 /* An accepted removal leaves a message visible until the commit: the value that replaces it is
  * not visible before that either.  An expired message is hidden at once. */
 bool view_visible(const struct store *s, uint32_t id)
@@ -229,7 +231,7 @@ void store_accepted_keys(struct store *s, struct mf_slice pattern,
 {
     struct keys *keys = index_keys(s->ix);
     struct keys_walk *w = keys_walk_new(keys, pattern);
-    static _Thread_local uint8_t text[KEYS_MAX]; /* visit() does not call this function */
+    uint8_t *text = text_room(TEXT_ACCEPTED); /* visit() does not call this function */
     bool walked = w != NULL;
     uint32_t key;
 

@@ -2,6 +2,7 @@
 #include "store/store_impl.h"
 
 #include "base/lend.h"
+#include "store/text_room_impl.h"
 
 void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
@@ -37,12 +38,12 @@ bool store_newest_upto(const struct store *s, uint64_t seq, uint64_t last, uint6
 
 struct mf_slice store_key_at(const struct store *s, uint64_t seq)
 {
-    static _Thread_local uint8_t text[KEYS_MAX];
+    uint8_t *text = text_room(TEXT_AT);
     uint32_t id = index_find(view_index(s), seq);
 
     if (id == INDEX_NONE || !view_present(s, id))
         return MF_SLICE_NONE;
-    lend_unmark(text, sizeof text);
+    lend_unmark(text, KEYS_MAX);
     struct mf_slice key = keys_text(index_keys(view_index(s)), index_key(view_index(s), id), text);
     lend_mark(key.ptr, key.len);
     return key;
@@ -50,10 +51,10 @@ struct mf_slice store_key_at(const struct store *s, uint64_t seq)
 
 void watch_notify(struct store *s, const struct index *ix, uint32_t id)
 {
-    static _Thread_local uint8_t text[KEYS_MAX];
+    uint8_t *text = text_room(TEXT_GONE);
     uint64_t seq = index_seq(ix, id);
 
-    lend_unmark(text, sizeof text);
+    lend_unmark(text, KEYS_MAX);
     struct mf_slice key = keys_text(index_keys(ix), index_key(ix, id), text);
     lend_mark(key.ptr, key.len);
     s->hooks.gone(s->hooks.gone_arg, seq, seq, key);

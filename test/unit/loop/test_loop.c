@@ -359,6 +359,7 @@ static void test_writing_to_a_peer_that_left_is_an_error_and_not_the_end(void)
 {
     int ends[2];
 
+    loop_ignore_signals();
     TEST_ASSERT_EQUAL(0, pipe(ends));
     close(ends[0]);
     TEST_ASSERT_EQUAL(-1, write(ends[1], "x", 1));
@@ -371,6 +372,7 @@ static void test_writing_beyond_the_limit_of_a_file_is_an_error_and_not_the_end(
     struct rlimit before, small;
     FILE *f = tmpfile();
 
+    loop_ignore_signals();
     TEST_ASSERT_NOT_NULL(f);
     TEST_ASSERT_EQUAL(0, getrlimit(RLIMIT_FSIZE, &before));
     small = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};

@@ -1,0 +1,22 @@
+/* wiring.h: a server with its modules, JetStream and status, on a loop.  Shared by mayfly.c and
+ * program.c. */
+#ifndef MAYFLY_WIRING_H
+#define MAYFLY_WIRING_H
+
+#include "server/server.h"
+
+struct wiring {
+    struct loop *loop;
+    struct server *server; /* NULL: not started, or ended */
+    struct api *api;       /* NULL: no JetStream */
+    struct status *status;
+    char *name; /* copy of the server's name, for the api: a reload frees the options it is in */
+    struct server_module modules[2];
+};
+
+/* Starts a server on w->loop; fills in the modules of *setup.  w stays where it is until
+ * wiring_end(), which is due after the loop has stopped, and after a failure. */
+MF_MUSTCHECK int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *e);
+void wiring_end(struct wiring *w);
+
+#endif
