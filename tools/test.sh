@@ -222,8 +222,8 @@ step_bench() {
 step_tsan() {
     local t programs=()
     # shellcheck disable=SC2207
-    programs=($(grep -hoE 'test/unit/(loop/(loop|work)[a-z_]*|base/log[a-z_]*|store/store_(threads|io|io_kinds|index_bulk|purge))\b' \
-        src/*/local.mk test/fault/local.mk | sort -u))
+    programs=($(grep -hoE 'test/unit/(loop/(loop|work)[a-z_]*|base/log[a-z_]*|mayfly/(mayfly|process)|store/store_(threads|io|io_kinds|index_bulk|purge))\b' \
+        src/local.mk src/*/local.mk test/fault/local.mk | sort -u))
     [ ${#programs[@]} -gt 0 ] || return
     configure_tsan
     make -s -C build-tsan -j"$JOBS" "${programs[@]}" || return

@@ -52,7 +52,7 @@ static struct mayfly *start_server(const char *config)
     return m;
 }
 
-static void connect_client(struct mayfly *m, struct fd_client *c)
+__attribute__((unused)) static void connect_client(struct mayfly *m, struct fd_client *c)
 {
     int fd = mayfly_connect(m, &err);
 
