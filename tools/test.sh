@@ -148,6 +148,7 @@ step_unit() {
 
 # make install and make uninstall, with two sets of paths; ./dev run and what other systems are told.
 step_install() {
+    tallied node tools/abi.mjs build-test
     tallied tools/install_test.sh build-test
     tallied tools/dev_test.sh build-test
 }
@@ -238,6 +239,9 @@ step_clang() {
     configure_clang
     counted make -s -C build-clang -j"$JOBS" all
     counted make -s -C build-clang -j"$JOBS" check TESTS=
+    counted tools/globals.sh build-clang
+    # The memory of an idle server is that of a build without sanitizers.
+    counted build-clang/test/unit/mayfly/idle
 }
 
 # unchanged STEP: the tree is the one that passed it; else tree_passed STEP remembers that.

@@ -358,7 +358,8 @@ int log_open(const struct log_options *o, struct mf_error *e)
     if (rc != 0)
         return rc;
     pthread_mutex_lock(&l->mutex);
-    tzset();            /* localtime_r() need not look at TZ itself */
+    if (sink != SINK_CALL)
+        tzset();        /* localtime_r() need not look at TZ itself */
     (void)line_kept(l); /* else the first line tries again */
     close_sink(l);
     l->sink = sink;

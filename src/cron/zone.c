@@ -37,7 +37,7 @@ struct zone {
 };
 
 /* The zones in use.  One thread owns all schedules, so it owns this too. */
-static struct mf_list live = {&live, &live};
+static _Thread_local struct mf_list live;
 
 static uint64_t load_be(const uint8_t *p, size_t n)
 {
@@ -270,6 +270,8 @@ int zone_open(struct zone **out, struct mf_slice name)
         *out = NULL;
         return 0;
     }
+    if (live.next == NULL)
+        mf_list_init(&live);
     mf_list_each(at, &live)
     {
         z = mf_container(at, struct zone, link);

@@ -18,7 +18,7 @@ static const struct mf_slice ack_prefix = MF_LIT("$JS.ACK."), flow_prefix = MF_L
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static unsigned delivering; /* one loop thread */
+static _Thread_local unsigned delivering; /* of the loop thread */
 
 bool consumer_wire_delivering(void)
 {

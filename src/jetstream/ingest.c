@@ -50,9 +50,9 @@ struct ingest_stream {
     size_t waiting;
 };
 
-/* One loop thread, one pool. */
-static struct ingest *pool;
-static size_t pooled;
+/* Of the loop thread. */
+static _Thread_local struct ingest *pool;
+static _Thread_local size_t pooled;
 
 static struct ingest *ingest_get(void)
 {

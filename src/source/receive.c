@@ -24,9 +24,9 @@ struct copy {
     struct copy *next; /* in the pool */
 };
 
-/* One loop thread, one pool. */
-static struct copy *pool;
-static size_t pooled;
+/* Of the loop thread. */
+static _Thread_local struct copy *pool;
+static _Thread_local size_t pooled;
 
 static struct copy *copy_get(void)
 {

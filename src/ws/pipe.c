@@ -26,7 +26,7 @@ int ws_pipe_send(struct net_conn *c, unsigned opcode, bool fin, bool deflated, c
                  size_t n)
 {
     static const struct wslay_frame_callbacks callbacks = {.send_callback = wire_send};
-    static struct net_conn *to; /* of the frame being sent */
+    static _Thread_local struct net_conn *to; /* of the frame being sent */
     struct wslay_frame_iocb frame = {
         .fin = fin,
         .rsv = deflated ? WSLAY_RSV1_BIT : WSLAY_RSV_NONE,

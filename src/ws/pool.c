@@ -12,7 +12,8 @@ struct deflater {
     z_stream z;
     bool ready;
 };
-static struct {
+/* Of the loop thread. */
+static _Thread_local struct {
     size_t users;
     struct mf_pool readers, inflaters, slabs;
     wslay_frame_context_ptr writer;

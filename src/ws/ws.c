@@ -17,7 +17,7 @@
 #define DEFAULT_TIMEOUT  (2 * CLOCK_S)
 #define ANSWER_LINGER_MS 1000
 
-/* In `handshakes` until it is answered; h->timer is NULL afterwards. */
+/* In the list of handshakes until it is answered; h->timer is NULL afterwards. */
 struct handshake {
     struct mf_list link;
     struct net_conn *c;
@@ -30,7 +30,14 @@ struct handshake {
     bool answered;
 };
 
-static struct mf_list handshakes = {&handshakes, &handshakes}; /* the loop thread's */
+static _Thread_local struct mf_list handshake_list; /* the loop thread's */
+
+static struct mf_list *get_handshakes(void)
+{
+    if (handshake_list.next == NULL)
+        mf_list_init(&handshake_list);
+    return &handshake_list;
+}
 
 static void handshake_free(struct handshake *h)
 {
@@ -283,16 +290,16 @@ void ws_accept(struct net_conn *c, struct loop *l, const struct ws_options *o,
     h->o = o;
     h->upgraded = upgraded;
     h->arg = arg;
-    mf_list_push(&handshakes, &h->link);
+    mf_list_push(get_handshakes(), &h->link);
     net_conn_set_handler(c, &handler, h);
     loop_timer_arm(h->timer, loop_mono_ns(l) + timeout_ns);
 }
 
 void ws_cancel(void *arg)
 {
-    struct mf_list *pos, *tmp;
+    struct mf_list *pos, *tmp, *handshakes = get_handshakes();
 
-    mf_list_each_safe(pos, tmp, &handshakes)
+    mf_list_each_safe(pos, tmp, handshakes)
     {
         struct handshake *h = mf_container(pos, struct handshake, link);
         if (h->arg != arg)
