@@ -1,7 +1,7 @@
 # Manual pages and documents that belong in a release.
 dist_man_MANS += %D%/man/mayflyd.8 %D%/man/mayfly.conf.5 %D%/man/mayfly.1
 EXTRA_DIST += docs/README.md docs/architecture.md docs/checks.md docs/compatibility.md docs/configuration.md \
-	docs/coverage.md docs/deviations.md docs/disk-format.md docs/faq.md docs/glossary.md docs/install.md \
+	docs/coverage.md docs/deviations.md docs/disk-format.md docs/embedding.md docs/faq.md docs/glossary.md docs/install.md \
 	docs/jetstream.md docs/layers.txt docs/metrics.md docs/page.md docs/pages.md docs/performance.md docs/reliability.md docs/security.md \
 	docs/tool.md docs/troubleshooting.md docs/ttl.md docs/tutorial.md \
 	docs/howto/backup.md docs/howto/from-nats.md docs/howto/from-redis.md docs/howto/logout.md \

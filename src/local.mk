@@ -19,7 +19,7 @@ noinst_DATA = $(SOFILE) libmayfly.a
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = %D%/mayfly.pc
 CLEANFILES += libmayfly.so $(SONAME) $(SOFILE) libmayfly.a libmayfly.o
-EXTRA_DIST += %D%/mayfly.abi
+EXTRA_DIST += %D%/mayfly.abi examples/mayfly.hpp examples/sessions.c examples/sessions.cpp examples/sessions.py
 
 $(SOFILE): mayflyd$(EXEEXT)
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(MF_SO_LDFLAGS) -Wl,-soname,$(SONAME) $(LDFLAGS) -o $@ \

@@ -150,6 +150,7 @@ step_unit() {
 step_install() {
     tallied node tools/abi.mjs build-test
     tallied tools/install_test.sh build-test
+    tallied tools/examples_test.sh build-test
     tallied tools/dev_test.sh build-test
 }
 

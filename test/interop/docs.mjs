@@ -18,6 +18,7 @@ const runner = path.join(here, "lib/doc_page.mjs");
 
 // Pages whose blocks other tests run, or that speak to maintainers.
 const ELSEWHERE = {
+  "docs/embedding.md": "tools/examples_test.sh builds its programs and runs them",
   "docs/ttl.md": "test/interop/ttl_examples.mjs runs it",
   "docs/page.md": "one block, of a proxy; test/interop/status_page*.mjs look at the page, also below a prefix",
   "docs/architecture.md": "for maintainers", "docs/checks.md": "for maintainers", "docs/disk-format.md": "for maintainers", "docs/glossary.md": "for maintainers",
