@@ -26,3 +26,9 @@ CLEANFILES += %D%/bench_store
 EXTRA_DIST += %D%/instructions.sh %D%/instructions.mjs
 EXTRA_DIST += %D%/store.sh %D%/watchers.sh %D%/watchers.mjs %D%/stall.sh %D%/stall.mjs %D%/stall_attacks.mjs \
 	%D%/stall_api.mjs %D%/stall_state.mjs %D%/stall_large.mjs
+# make %D%/bench_embed: of ./dev bench embed
+EXTRA_PROGRAMS += %D%/bench_embed
+bench_bench_embed_SOURCES = %D%/bench_embed.c
+bench_bench_embed_LDADD = $(MAYFLY_LIBS)
+CLEANFILES += %D%/bench_embed
+EXTRA_DIST += %D%/embed.sh

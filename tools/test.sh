@@ -215,7 +215,7 @@ step_reference() {
 step_bench() {
     deps_redis
     configure_test
-    counted make -s -C build-test -j"$JOBS" mayflyd bench/bench_matrix
+    counted make -s -C build-test -j"$JOBS" mayflyd bench/bench_matrix bench/bench_embed
     MAYFLYD="$TOP/build-test/mayflyd" NATS_SERVER=$NATS_SERVER REDIS_SERVER=$REDIS_SERVER BUILD="$TOP/build-test" \
         tallied bench/smoke.sh
 }

@@ -14,8 +14,13 @@ check_PROGRAMS += %D%/shim.so %D%/shim_memory.so
 %C%_shim_memory_so_LDFLAGS = -shared
 %C%_shim_memory_so_LDADD = -ldl -lpthread
 
+# A program that holds a server by libmayfly: --mayflyd=BUILD/mayfly_host runs the trials through the library.
+check_PROGRAMS += mayfly_host
+mayfly_host_SOURCES = %D%/host.c
+mayfly_host_LDADD = $(MAYFLY_LIBS)
+
 .PHONY: torture-programs
-torture-programs: $(FAULT_TESTS) %D%/shim.so %D%/shim_memory.so
+torture-programs: $(FAULT_TESTS) mayfly_host$(EXEEXT) %D%/shim.so %D%/shim_memory.so
 
 # Deliberate bugs, and the script that shows who finds them.
 EXTRA_DIST += %D%/mutants
