@@ -1,12 +1,14 @@
 # What `make install` adds to the programs: the unit and its user, the configuration, alerts and a dashboard.
 # Paths in them follow --prefix, --sysconfdir and --localstatedir.
-EXTRA_DIST += %D%/mayfly.conf %D%/mayfly.service.in %D%/mayfly.sysusers.in %D%/ttl-patterns.conf \
+EXTRA_DIST += %D%/mayfly.conf %D%/mayfly.socket %D%/mayfly.service.in %D%/mayfly.sysusers.in %D%/ttl-patterns.conf \
 	%D%/prometheus/mayfly-ttl.rules.yml %D%/grafana/mayfly-ttl.json
 
 confdir = $(sysconfdir)/mayfly
 statedir = $(localstatedir)/lib/mayfly
 prometheusdir = $(pkgdatadir)/prometheus
 dist_prometheus_DATA = %D%/prometheus/mayfly-ttl.rules.yml
+systemdexampledir = $(pkgdatadir)/systemd
+systemdexample_DATA = %D%/mayfly.socket
 grafanadir = $(pkgdatadir)/grafana
 dist_grafana_DATA = %D%/grafana/mayfly-ttl.json
 
@@ -64,5 +66,5 @@ uninstall-hook:
 	    if cmp -s $$1 "$$to"; then rm -f "$$to"; elif test -e "$$to"; then echo "kept, it was changed: $$to"; fi; \
 	done
 	rm -f '$(DESTDIR)$(prefix)/lib/sysusers.d/mayfly.conf'
-	-@for dir in '$(confdir)' '$(prefix)/lib/sysusers.d' '$(pkgdatadir)/prometheus' '$(pkgdatadir)/grafana' '$(pkgdatadir)'; do \
+	-@for dir in '$(confdir)' '$(prefix)/lib/sysusers.d' '$(pkgdatadir)/prometheus' '$(pkgdatadir)/grafana' '$(pkgdatadir)/systemd' '$(pkgdatadir)'; do \
 	    rmdir "$(DESTDIR)$$dir" 2>/dev/null; done; true

@@ -265,6 +265,7 @@ static int serve(struct mayfly *m, struct mf_error *e)
                                  .reload_arg = m,
                                  .stopped = on_stopped,
                                  .stopped_arg = m,
+                                 .program = m->source.argc > 0 ? m->source.argv[0] : NULL,
                                  .guest = &m->guest};
 
     if (wiring_start(&m->w, &setup, e) != 0)

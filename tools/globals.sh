@@ -19,7 +19,7 @@ found=$(objdump -t $archives | awk '
     /file format/ { file = $1; sub(/:$/, "", file); sub(/^lib[a-z]*_a-/, "", file); sub(/\.o$/, ".c", file) }
     { for (i = 2; i < NF; i++)
           if ($i ~ /^\.(t?data|t?bss|lbss|ldata)(\.|$)/ && $i !~ /^\.data\.rel\.ro/ && $NF !~ /^\./) {
-              name = $NF; sub(/\.[0-9]+$/, "", name); print file, name; break
+              name = $NF; sub(/\.[0-9]+$/, "", name); sub(/^.*\./, "", name); print file, name; break
           } else if ($i == "*COM*") { print file, $NF; break } }' | sort -u)
 known=$(sed -e 's/#.*//' "$top/tools/globals.txt" | awk 'NF { print $1, $2 }' | sort -u)
 rc=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# package_test.sh PACKAGE.deb: installs the package into a scratch root, starts the server from it, upgrades,
+# package_test.sh PACKAGE.deb: with the packages of the library beside it; installs the package into a scratch root, starts the server from it, upgrades,
 # removes and purges it.  The root is made of copies of installed packages: no network, no mounts; it needs root.
 # Ends with `N passed, N failed`.
 set -u
@@ -11,7 +11,7 @@ pid=
 ports='' nats='' http=''
 end() {
     [ -z "$pid" ] || kill "$pid" 2>/dev/null
-    rm -rf "$root" "$root.purge" "$root.newer" "$root.newer.deb"
+    rm -rf "$root" "$root.library" "$root.purge" "$root.newer" "$root.newer.deb"
     end_checks
 }
 trap end EXIT
@@ -175,6 +175,34 @@ ok "the log tells of the stream" grep -qE 'Recovered 1 stream\b.* 1 message\b' "
 ok "the server stops again" server_stop
 ok "purge, which says that it deletes streams" purge_aloud
 ok "purge deletes streams and configuration" same "$(find "$root" -name '*mayfly*' -not -path "$root/var/lib/dpkg/*")" ""
+
+# --- the library, from its two packages, which stand beside the first ------------------------------------
+
+library="$root.library"
+library_unpacked() {
+    local d
+    for d in "$(dirname "$deb")"/libmayfly{0,-dev}_*.deb; do dpkg-deb -x "$d" "$library" || return 1; done
+}
+lib_of() { find "$library/usr/lib" -name "$1" | head -n 1; }
+# The shared library is in the first package alone, what one needs to build in the second.
+library_parted() {
+    dpkg-deb -c "$(dirname "$deb")"/libmayfly0_*.deb | grep -q 'libmayfly\.so\.0 ' &&
+        ! dpkg-deb -c "$(dirname "$deb")"/libmayfly0_*.deb | grep -qE 'include|libmayfly\.a|libmayfly\.so ' &&
+        ! dpkg-deb -c "$deb" | grep -qE 'libmayfly|mayfly\.h|mayfly\.pc'
+}
+library_runs() {
+    local pc
+    pc=$(dirname "$(lib_of mayfly.pc)")
+    # shellcheck disable=SC2046
+    PKG_CONFIG_PATH="$pc" PKG_CONFIG_SYSROOT_DIR="$library" cc -o "$library/sessions" \
+        "$library/usr/share/doc/libmayfly-dev/examples/sessions.c" \
+        $(PKG_CONFIG_PATH="$pc" PKG_CONFIG_SYSROOT_DIR="$library" pkg-config --cflags --libs mayfly) &&
+        same "$(LD_LIBRARY_PATH=$(dirname "$(lib_of libmayfly.so.0)") timeout 60 "$library/sessions" "$library/data" | tail -n 1)" "the session of alice has expired"
+}
+ok "libmayfly0 and libmayfly-dev unpack" library_unpacked
+ok "each file is in one package" library_parted
+ok "libmayfly-dev needs the same version" grep -qF "libmayfly0 (= $(dpkg-deb -f "$deb" Version))" <(dpkg-deb -f "$(dirname "$deb")"/libmayfly-dev_*.deb Depends)
+ok "an example is built with them and runs" library_runs
 if command -v lintian >/dev/null; then
     ok "lintian finds no error" lintian --allow-root --fail-on error --no-tag-display-limit "$deb"
 fi

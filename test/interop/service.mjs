@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
+import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -97,4 +98,36 @@ scenario("a start that fails never says ready, and gives its reason", { only: "m
   await until("the reason", () => m.said.length >= 2);
   assert.match(m.said[1], /^STATUS=Start failed: /);
   assert.ok(!m.said.includes("READY=1"));
+});
+
+scenario("a socket of the service manager takes the place of the client port", { only: "mayfly" }, async (t) => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "mayfly-sockets-"));
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  const opened = [net.createServer(), net.createServer()]; // as the manager opens them
+  await new Promise((done) => opened[0].listen(0, "127.0.0.1", done));
+  await new Promise((done) => opened[1].listen(`${dir}/s`, done));
+  const { port } = opened[0].address();
+  // The manager's numbers: 3 and 4; the pid is that of the server.
+  const proc = spawn("sh", ["-c", 'LISTEN_PID=$$ LISTEN_FDS=2 exec "$0" "$@"', process.env.MAYFLYD, "-a", "127.0.0.1", "-p", "-1"], {
+    stdio: ["ignore", "ignore", "pipe", opened[0]._handle.fd, opened[1]._handle.fd],
+  });
+  t.after(() => proc.kill("SIGKILL"));
+  let log = "";
+  proc.stderr.setEncoding("utf8").on("data", (d) => (log += d));
+  await until("the server to be ready", () => log.includes("Server is ready"));
+  assert.match(log, new RegExp(`client connections on 127\\.0\\.0\\.1:${port}, opened by the service manager`));
+  assert.match(log, new RegExp(`client connections on unix:${dir}/s, opened by the service manager`));
+  assert.equal(log.match(/Listening for client connections/g).length, 2, "the port of the flags is not opened");
+  opened[0]._handle.unref?.();
+  const nc = await t.connect({ url: `nats://127.0.0.1:${port}` });
+  await nc.flush();
+  const sock = net.connect(`${dir}/s`);
+  let said = "";
+  sock.setEncoding("utf8").on("data", (d) => (said += d));
+  await until("the greeting on the other socket", () => said.startsWith("INFO {"));
+  sock.destroy();
+  proc.kill("SIGTERM");
+  await until("the end", () => log.includes("Server Exiting.."));
+  assert.ok(fs.existsSync(`${dir}/s`), "the file is the manager's");
+  for (const s of opened) s.close();
 });
