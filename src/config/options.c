@@ -350,6 +350,7 @@ static void set_defaults(struct options *o)
     o->ping_max = 2;
     o->write_deadline_ns = 10 * CLOCK_S;
     o->busy_poll_ns = 150 * CLOCK_US;
+    o->unix_socket.mode = 0600;
     o->lame_duck_duration_ns = 120 * CLOCK_S;
     o->lame_duck_grace_ns = 10 * CLOCK_S;
     o->connect_error_reports = 3600;

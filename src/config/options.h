@@ -156,7 +156,7 @@ struct options_websocket {
 #define OPTIONS_UNIX_PATH 107 /* bytes of the path of a socket */
 struct options_unix {
     char *path;          /* NULL: none */
-    int64_t mode;        /* 0: 0600 */
+    int64_t mode;        /* default 0600 */
     char *owner, *group; /* names or numbers; NULL: as the process */
     bool alone;          /* named by `listen`: no TCP port unless `port` names one */
 };

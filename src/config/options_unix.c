@@ -20,7 +20,13 @@ static void read_mode(struct opt *c, const struct conf_value *v, void *out)
 
 static void read_path(struct opt *c, const struct conf_value *v, void *out)
 {
-    if (opt_string(c, v, out) && !opt_unix_path_ok(*(char **)out))
+    char **path = out;
+
+    if (!opt_string(c, v, path))
+        return;
+    if (**path == '\0')
+        *path = NULL; /* none */
+    else if (!opt_unix_path_ok(*path))
         opt_error(c, v, "\"%s\" expects a path of 1 to %d bytes", v->key, OPTIONS_UNIX_PATH);
 }
 
