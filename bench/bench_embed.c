@@ -164,7 +164,7 @@ int main(int argc, char **argv)
     bool good;
     const char *create = "{\"name\":\"S\",\"subjects\":[\"s\"],\"storage\":\"memory\","
                          "\"allow_direct\":true,\"max_msgs_per_subject\":1}";
-    int rounds = argc > 1 ? atoi(argv[1]) : 21, operations = argc > 2 ? atoi(argv[2]) : 3000;
+    int rounds = argc > 1 ? atoi(argv[1]) : 21, operations = argc > 2 ? atoi(argv[2]) : 8000;
     struct mayfly_options o = {.size = sizeof o, .config = config};
     struct mayfly_error e;
     struct mayfly *m;

@@ -224,7 +224,7 @@ step_bench() {
 step_tsan() {
     local t programs=()
     # shellcheck disable=SC2207
-    programs=($(grep -hoE 'test/unit/(loop/(loop|work)[a-z_]*|base/log[a-z_]*|mayfly/(mayfly|process)|store/store_(threads|io|io_kinds|index_bulk|purge))\b' \
+    programs=($(grep -hoE 'test/unit/(loop/(loop|work)[a-z_]*|base/log[a-z_]*|mayfly/(mayfly|process|unix)|store/store_(threads|io|io_kinds|index_bulk|purge))\b' \
         src/local.mk src/*/local.mk test/fault/local.mk | sort -u))
     [ ${#programs[@]} -gt 0 ] || return
     configure_tsan
