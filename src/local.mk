@@ -41,7 +41,8 @@ install-exec-local: $(SOFILE) libmayfly.a
 uninstall-local:
 	for file in $(SOFILE) $(SONAME) libmayfly.so libmayfly.a; do rm -f '$(DESTDIR)$(libdir)'/$$file; done
 
-UNIT_TESTS += test/unit/mayfly/mayfly test/unit/mayfly/process test/unit/mayfly/idle test/unit/mayfly/unix
+UNIT_TESTS += test/unit/mayfly/mayfly test/unit/mayfly/process test/unit/mayfly/idle test/unit/mayfly/unix \
+	test/unit/mayfly/budgets
 test_unit_mayfly_mayfly_SOURCES = test/unit/mayfly/test_mayfly.c test/unit/mayfly/mayfly_fixture.h test/support/fd_client.h
 test_unit_mayfly_mayfly_LDADD = $(MAYFLY_LIBS) $(UNITY_LIBS)
 test_unit_mayfly_mayfly_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -54,3 +55,6 @@ test_unit_mayfly_idle_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_mayfly_unix_SOURCES = test/unit/mayfly/test_unix.c test/unit/mayfly/mayfly_fixture.h test/support/fd_client.h
 test_unit_mayfly_unix_LDADD = $(MAYFLY_LIBS) $(UNITY_LIBS)
 test_unit_mayfly_unix_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_mayfly_budgets_SOURCES = test/unit/mayfly/test_budgets.c test/unit/mayfly/mayfly_fixture.h test/support/fd_client.h
+test_unit_mayfly_budgets_LDADD = $(MAYFLY_LIBS) $(UNITY_LIBS)
+test_unit_mayfly_budgets_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -42,7 +42,7 @@ __attribute__((unused)) static const char *with_store(char dst[512], const char 
     return dst;
 }
 
-static struct mayfly *start_server(const char *config)
+__attribute__((unused)) static struct mayfly *start_server(const char *config)
 {
     struct mayfly_options o = {.size = sizeof o, .config = config};
     struct mayfly *m = NULL;

@@ -1,0 +1,90 @@
+/* test_budgets.c: memory and descriptors that the host allows a server. */
+#include "mayfly_fixture.h"
+
+void setUp(void)
+{
+    scratch_make();
+}
+void tearDown(void)
+{
+    scratch_remove();
+}
+
+static struct mayfly *start_with(const struct mayfly_options *o)
+{
+    struct mayfly *m = NULL;
+
+    TEST_ASSERT_EQUAL_MESSAGE(0, mayfly_start(&m, o, &err), err.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, mayfly_wait_ready(m, A_MINUTE, &err), err.text);
+    return m;
+}
+
+/* Forty descriptors: sixteen are kept for files, twenty-four clients can connect. */
+static void test_connections_beyond_the_descriptors_are_refused(void)
+{
+    static struct fd_client c[24], late;
+    struct mayfly_options o = {.size = sizeof o, .config = "", .max_files = 40};
+    struct mayfly *m = start_with(&o);
+
+    for (int i = 0; i < 24; i++)
+        connect_client(m, &c[i]);
+    late = (struct fd_client){.fd = mayfly_connect(m, &err)};
+    TEST_ASSERT_GREATER_OR_EQUAL(0, late.fd);
+    TEST_ASSERT_TRUE(fd_wait(&late, "maximum connections exceeded"));
+    close(late.fd);
+    close(c[0].fd);
+    /* The place of one that left is free, as soon as the server has seen it. */
+    for (int tries = 0; tries < 1000; tries++) {
+        struct mayfly_statistics s = {.size = sizeof s};
+        TEST_ASSERT_EQUAL_MESSAGE(0, mayfly_stats(m, &s, &err), err.text);
+        if (s.connections < 24)
+            break;
+    }
+    connect_client(m, &c[0]);
+    for (int i = 0; i < 24; i++)
+        close(c[i].fd);
+    mayfly_free(m);
+}
+
+/* Half of eight megabytes is for streams in memory. */
+static void test_messages_beyond_the_memory_are_refused(void)
+{
+    static struct fd_client c;
+    static char body[65536];
+    char config[512];
+    struct mayfly_options o = {
+        .size = sizeof o, .config = with_store(config, "s", ""), .max_memory = 8u << 20};
+    struct mayfly *m = start_with(&o);
+    int stored = 0;
+
+    memset(body, 'x', sizeof body - 1);
+    connect_client(m, &c);
+    TEST_ASSERT_TRUE(fd_listen(&c));
+    TEST_ASSERT_TRUE(fd_request(&c, "$JS.API.STREAM.CREATE.M",
+                                "{\"name\":\"M\",\"subjects\":[\"m\"],\"storage\":\"memory\"}",
+                                "\"created\""));
+    for (bool refused = false; !refused && stored < 200; stored += !refused) {
+        TEST_ASSERT_TRUE(fd_put(&c, "PUB m _R %zu\r\n", strlen(body)) &&
+                         fd_send(&c, body, strlen(body)) && fd_put(&c, "\r\n"));
+        TEST_ASSERT_TRUE(fd_wait(&c, "MSG _R"));
+        while (strstr(c.in, "\r\n") == NULL)
+            TEST_ASSERT_TRUE(fd_fill(&c));
+        c.in[c.len] = '\0';
+        refused = strstr(c.in, "\"err_code\"") != NULL;
+        TEST_ASSERT_TRUE(fd_wait(&c, "stream\":\"M\""));
+    }
+    TEST_ASSERT_GREATER_THAN(40, stored);
+    TEST_ASSERT_LESS_THAN(66, stored);
+    /* What is refused harms nobody: the rest of the server works. */
+    TEST_ASSERT_TRUE(fd_make_bucket(&c, "disk"));
+    close(c.fd);
+    mayfly_free(m);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_connections_beyond_the_descriptors_are_refused);
+    RUN_TEST(test_messages_beyond_the_memory_are_refused);
+    return UNITY_END();
+}
