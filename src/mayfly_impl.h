@@ -15,7 +15,7 @@ struct mayfly_source {
     char *text, *file;
     int argc;
     char **argv;
-    uint64_t max_memory;
+    uint64_t max_memory, max_files;
 };
 MF_MUSTCHECK int mayfly_source_init(struct mayfly_source *s, const struct mayfly_options *o,
                                     struct mf_error *e);

@@ -39,6 +39,7 @@ int mayfly_source_init(struct mayfly_source *s, const struct mayfly_options *o, 
     if (check_flags(o, e) != 0)
         return e->code;
     s->max_memory = o->max_memory;
+    s->max_files = o->max_files;
     if (copy_text(&s->text, o->config) != 0 || copy_text(&s->file, o->config_file) != 0 ||
         copy_flags(s, o) != 0)
         return mf_fail(e, MF_NOMEM, "options");
@@ -59,6 +60,15 @@ static void lower(int64_t *value, uint64_t most)
 {
     if (*value <= 0 || (uint64_t)*value > most)
         *value = most > INT64_MAX ? INT64_MAX : (int64_t)most;
+}
+
+/* A quarter is kept for files of streams (admission.c); half of that may be held by unused ones. */
+static void apply_files(const struct mayfly_source *s, struct options *o)
+{
+    if (s->max_files > 0)
+        o->files_kept = s->max_files < 64     ? 8
+                        : s->max_files > 4096 ? 512
+                                              : (unsigned)s->max_files / 8;
 }
 
 /* Half for streams in memory; the other half for output that clients have not read yet. */
@@ -83,6 +93,8 @@ int mayfly_source_load(const struct mayfly_source *s, struct options **out, stru
         .text = s->text, .file = s->file, .argc = s->argc, .argv = s->argv};
     int rv = options_load_embedded(out, &from, e);
 
+    if (rv == 0)
+        apply_files(s, *out);
     if (rv == 0 && (rv = apply_budget(s, *out, e)) != 0) {
         options_free(*out);
         *out = NULL;

@@ -210,7 +210,9 @@ struct options {
     bool help, version, help_tls;
     bool check_config; /* -t */
     bool dont_listen;
-    bool embedded; /* inside another program: off is all that nobody asked for */
+    unsigned
+        files_kept; /* descriptors that unused files of streams may keep; 0: as many as usual */
+    bool embedded;  /* inside another program: off is all that nobody asked for */
 
     bool debug, trace, trace_verbose, trace_headers, logtime, logtime_utc, syslog, log_json;
     char *log_file, *remote_syslog;

@@ -65,6 +65,8 @@ int js_store_open(struct jetstream *js, struct mf_error *e)
     if (js->options->jetstream.enabled)
         rc = catalog_root_open(&jetstream_impl(js)->root, dir, e);
     free(dir);
+    if (rc == 0 && js->options->files_kept > 0)
+        catalog_root_files(jetstream_impl(js)->root, js->options->files_kept);
     if (rc == 0)
         machine_limits(js);
     return rc;

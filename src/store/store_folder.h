@@ -35,6 +35,10 @@ MF_MUSTCHECK int store_folder_open(struct store_folder **out, struct store_folde
                                    const char *name, unsigned flags, struct mf_error *e);
 struct store_folder *store_folder_retain(struct store_folder *f);
 void store_folder_release(struct store_folder *f); /* may be NULL; the last release ends the lock */
+/* Files below the folder that nobody uses keep at most n descriptors; 0: an eighth of the
+ * process's, at most 512.  For a folder of store_folder_root() or store_folder_at(); folders in it
+ * share the bound. */
+void store_folder_keep_files(struct store_folder *f, unsigned n);
 const char *store_folder_path(const struct store_folder *f);
 
 /* Checks owner, mode and write access.  MF_DENIED or MF_READONLY: this process may not write in

@@ -30,6 +30,8 @@ struct store_folder;
  * another server uses, one in which nothing can be written.  catalog_root_close() ends the lock. */
 MF_MUSTCHECK int catalog_root_open(struct store_folder **out, const char *store_dir,
                                    struct mf_error *e);
+/* Unused files of all streams keep at most n descriptors. */
+void catalog_root_files(struct store_folder *root, unsigned n);
 /* Would that succeed (another server's lock apart)?  Changes nothing. */
 MF_MUSTCHECK int catalog_root_check(const char *store_dir, struct mf_error *e);
 void catalog_root_close(struct store_folder *root); /* NULL is fine */

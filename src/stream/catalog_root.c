@@ -74,6 +74,11 @@ int catalog_root_open(struct store_folder **out, const char *store_dir, struct m
     return 0;
 }
 
+void catalog_root_files(struct store_folder *root, unsigned n)
+{
+    store_folder_keep_files(root, n);
+}
+
 int catalog_root_check(const char *store_dir, struct mf_error *e)
 {
     struct store_folder *f;

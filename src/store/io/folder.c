@@ -60,14 +60,20 @@ const char *folder_file_kind(unsigned mode)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-int folder_wrap(struct store_folder **out, int fd, const char *path, struct mf_error *e)
+int folder_wrap(struct store_folder **out, int fd, const char *path, struct store_folder *parent,
+                struct mf_error *e)
 {
     size_t n = strlen(path) + 1;
     struct store_folder *f = malloc(sizeof *f + n);
 
-    if (f == NULL) {
+    if (f == NULL || (parent == NULL && (f->fds = io_fds_new()) == NULL)) {
+        free(f);
         close(fd);
         return mf_fail(e, MF_NOMEM, "folder %s", path);
+    }
+    if (parent != NULL) {
+        f->fds = parent->fds;
+        atomic_fetch_add(&f->fds->refs, 1);
     }
     atomic_init(&f->refs, 1);
     f->fd = fd;
@@ -90,6 +96,7 @@ void store_folder_release(struct store_folder *f)
     if (f->lock_fd >= 0)
         close(f->lock_fd);
     close(f->fd);
+    io_fds_release(f->fds);
     free(f);
 }
 
@@ -205,7 +212,7 @@ int store_folder_open(struct store_folder **out, struct store_folder *parent, co
         close(fd);
         return rc;
     }
-    return folder_wrap(out, fd, path, e);
+    return folder_wrap(out, fd, path, parent, e);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

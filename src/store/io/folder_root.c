@@ -105,7 +105,7 @@ int store_folder_at(struct store_folder **out, const char *path, struct mf_error
     RETRY(fd, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd < 0)
         return mf_fail_errno(e, folder_io_code(errno), "open folder %s", path);
-    return folder_wrap(out, fd, path, e);
+    return folder_wrap(out, fd, path, NULL, e);
 }
 
 int store_folder_root(struct store_folder **out, const char *path, const char *name,
@@ -121,7 +121,7 @@ int store_folder_root(struct store_folder **out, const char *path, const char *n
             rc = folder_open_fd(r.fd, name, whole, &fd, e);
     }
     reach_end(&r);
-    return rc == 0 ? folder_wrap(out, fd, whole, e) : rc;
+    return rc == 0 ? folder_wrap(out, fd, whole, NULL, e) : rc;
 }
 
 /* --- may it be used? -------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ int store_folder_probe(struct store_folder **out, const char *path, const char *
         rc = check_makes(r.fd, r.path, e);
     reach_end(&r);
     if (rc == 0 && fd >= 0)
-        rc = folder_wrap(out, fd, whole, e);
+        rc = folder_wrap(out, fd, whole, NULL, e);
     return rc;
 }
 

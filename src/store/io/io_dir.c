@@ -30,9 +30,9 @@ bool store_io_name_ok(const char *name)
 /* "PARENT/DIR", for texts; the directory may be renamed meanwhile. */
 static const char *print_path(struct dir_io *d, char dst[WHERE_MAX])
 {
-    io_fd_lock();
+    io_fd_lock(d);
     snprintf(dst, WHERE_MAX, "%s/%s", d->parent->path, d->name);
-    io_fd_unlock();
+    io_fd_unlock(d);
     return dst;
 }
 
@@ -88,12 +88,12 @@ int store_io_dir_move(struct store_io *io, const char *to, struct mf_error *e)
     if (rc != 0)
         return rc;
     print_path(d, from);
-    io_fd_lock();
+    io_fd_lock(d);
     rc = renameat(d->parent->fd, d->name, d->parent->fd, to);
     int err = errno;
     if (rc == 0)
         snprintf(d->name, sizeof d->name, "%s", to);
-    io_fd_unlock();
+    io_fd_unlock(d);
     errno = err;
     if (rc != 0)
         return mf_fail_errno(e, folder_io_code(err), "rename %s to %s", from, to);
@@ -104,9 +104,9 @@ bool store_io_dir_is(struct store_io *io, const char *name)
 {
     struct dir_io *d = dir_of(io);
 
-    io_fd_lock();
+    io_fd_lock(d);
     bool same = strcmp(d->name, name) == 0;
-    io_fd_unlock();
+    io_fd_unlock(d);
     return same;
 }
 
@@ -404,7 +404,7 @@ static int dir_rename(struct store_io *io, const char *from, const char *to, str
     if (rc != 0)
         return rc;
     print_path(d, text);
-    io_fd_lock();
+    io_fd_lock(d);
     int dir = io_fd_dir(d, O_PATH), done = -1;
     if (dir >= 0 && io_fd_keep_unnamed(d, dir, to))
         done = renameat(dir, from, dir, to);
@@ -412,7 +412,7 @@ static int dir_rename(struct store_io *io, const char *from, const char *to, str
         io_fd_renamed(d, from, to);
     io_fd_close(dir);
     int err = errno;
-    io_fd_unlock();
+    io_fd_unlock(d);
     errno = err;
     return done == 0 ? 0
                      : mf_fail_errno(e, folder_io_code(err), "rename %s/%s to %s", text, from, to);
@@ -425,13 +425,13 @@ static int dir_unlink(struct store_io *io, const char *name, struct mf_error *e)
 
     if (rc != 0)
         return rc;
-    io_fd_lock();
+    io_fd_lock(d);
     int dir = io_fd_dir(d, O_PATH), done = -1;
     if (dir >= 0 && io_fd_keep_unnamed(d, dir, name))
         done = unlinkat(dir, name, 0);
     io_fd_close(dir);
     int err = errno;
-    io_fd_unlock();
+    io_fd_unlock(d);
     errno = err;
     return done == 0 ? 0 : fail_file(io, "unlink", name, e);
 }

@@ -2,9 +2,10 @@
  *
  * Descriptors are scarce: a server may have many streams, most of them idle.  So the directory is
  * opened when a name in it is needed, and a file that nobody uses may lose its descriptor; the
- * next use opens it again by its name.  Those used last keep theirs, a bounded number for the
- * whole process.  Two kinds are never closed early: a file with unsynced writes, because a new
- * descriptor might not see their failure, and an unlinked one, which has no name any more. */
+ * next use opens it again by its name.  Those used last keep theirs, a bounded number for all
+ * stores of a server (struct io_fds).  Two kinds are never closed early: a file with unsynced
+ * writes, because a new descriptor might not see their failure, and an unlinked one, which has no
+ * name any more. */
 #ifndef STORE_IO_DIR_H
 #define STORE_IO_DIR_H
 
@@ -25,7 +26,8 @@ struct dir_io {
 };
 /* All but its memory is guarded.  In `idle` while it is open, unused, synced and has a name. */
 struct store_file {
-    struct mf_list node, idle; /* of the directory; of the process, oldest use first */
+    struct dir_io *dir;
+    struct mf_list node, idle; /* of the directory; of the server, oldest use first */
     int fd;                    /* -1: closed until it is used */
     unsigned users;            /* calls that use fd now */
     uint64_t writes, synced;   /* calls that changed it; how many of them a sync covers */
@@ -33,11 +35,11 @@ struct store_file {
     char name[NAME_MAX + 1];
 };
 
-/* One lock for all directories: it is held while a file is opened again, so that two threads that
- * use one file see one descriptor; never while bytes are read, written or synced.  Both calls keep
- * errno. */
-void io_fd_lock(void);
-void io_fd_unlock(void);
+/* One lock for all directories of a server: it is held while a file is opened again, so that two
+ * threads that use one file see one descriptor; never while bytes are read, written or synced. Both
+ * calls keep errno. */
+void io_fd_lock(struct dir_io *d);
+void io_fd_unlock(struct dir_io *d);
 
 /* A descriptor of the directory for calls by name; -1 with errno. */
 int io_fd_dir(struct dir_io *d, int flags); /* the lock is held */

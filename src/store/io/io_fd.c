@@ -11,31 +11,59 @@
 
 #define KEEP_MOST 512
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct mf_list idle = {&idle, &idle};
-static unsigned idles, keep;
+static unsigned keep_wanted; /* io_fd_keep(): constant but in tests */
 
-void io_fd_lock(void)
+struct io_fds *io_fds_new(void)
+{
+    struct io_fds *x = calloc(1, sizeof *x);
+
+    if (x == NULL)
+        return NULL;
+    atomic_init(&x->refs, 1);
+    pthread_mutex_init(&x->mutex, NULL); /* does not fail on Linux */
+    mf_list_init(&x->idle);
+    return x;
+}
+
+void io_fds_release(struct io_fds *x)
+{
+    if (atomic_fetch_sub(&x->refs, 1) > 1)
+        return;
+    pthread_mutex_destroy(&x->mutex);
+    free(x);
+}
+
+static struct io_fds *fds_of(const struct dir_io *d)
+{
+    return d->parent->fds;
+}
+
+void io_fd_lock(struct dir_io *d)
 {
     int err = errno;
 
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fds_of(d)->mutex);
     errno = err;
 }
 
-void io_fd_unlock(void)
+void io_fd_unlock(struct dir_io *d)
 {
     int err = errno;
 
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fds_of(d)->mutex);
     errno = err;
 }
 
 void io_fd_keep(unsigned n)
 {
-    io_fd_lock();
-    keep = n;
-    io_fd_unlock();
+    keep_wanted = n;
+}
+
+void store_folder_keep_files(struct store_folder *f, unsigned n)
+{
+    pthread_mutex_lock(&f->fds->mutex);
+    f->fds->keep = n;
+    pthread_mutex_unlock(&f->fds->mutex);
 }
 
 void io_fd_close(int fd)
@@ -49,16 +77,18 @@ void io_fd_close(int fd)
 
 /* --- with the lock held ---------------------------------------------------------------------- */
 
-static unsigned keep_max(void)
+static unsigned keep_max(struct io_fds *x)
 {
     struct rlimit files;
 
-    if (keep == 0) {
-        keep = KEEP_MOST;
+    if (keep_wanted != 0)
+        return keep_wanted;
+    if (x->keep == 0) {
+        x->keep = KEEP_MOST;
         if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 8 < KEEP_MOST)
-            keep = files.rlim_cur < 16 ? 2 : (unsigned)(files.rlim_cur / 8);
+            x->keep = files.rlim_cur < 16 ? 2 : (unsigned)(files.rlim_cur / 8);
     }
-    return keep;
+    return x->keep;
 }
 
 static void idle_leave(struct store_file *f)
@@ -66,15 +96,15 @@ static void idle_leave(struct store_file *f)
     if (mf_list_empty(&f->idle))
         return;
     mf_list_del(&f->idle);
-    idles--;
+    fds_of(f->dir)->idles--;
 }
 
 /* False: no file is idle. */
-static bool close_oldest(void)
+static bool close_oldest(struct io_fds *x)
 {
-    if (mf_list_empty(&idle))
+    if (mf_list_empty(&x->idle))
         return false;
-    struct store_file *f = mf_container(idle.next, struct store_file, idle);
+    struct store_file *f = mf_container(x->idle.next, struct store_file, idle);
     idle_leave(f);
     io_fd_close(f->fd);
     f->fd = -1;
@@ -82,9 +112,9 @@ static bool close_oldest(void)
 }
 
 /* If no descriptor is left, unused files are closed. */
-static bool try_again(int fd)
+static bool try_again(struct io_fds *x, int fd)
 {
-    return fd < 0 && (errno == EINTR || ((errno == EMFILE || errno == ENFILE) && close_oldest()));
+    return fd < 0 && (errno == EINTR || ((errno == EMFILE || errno == ENFILE) && close_oldest(x)));
 }
 
 int io_fd_dir(struct dir_io *d, int flags)
@@ -96,19 +126,19 @@ int io_fd_dir(struct dir_io *d, int flags)
         return -1;
     do
         fd = openat(d->parent->fd, d->name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    while (try_again(fd));
+    while (try_again(fds_of(d), fd));
     return fd;
 }
 
 /* O_NONBLOCK, because a pipe would make us wait for its writer. */
-static int open_own(int dir, const char *name, int flags, const char **odd)
+static int open_own(struct io_fds *x, int dir, const char *name, int flags, const char **odd)
 {
     struct stat st;
     int fd;
 
     do
         fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
-    while (try_again(fd));
+    while (try_again(x, fd));
     if (fd < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR) &&
         fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
         *odd = folder_file_kind(st.st_mode);
@@ -126,7 +156,7 @@ static int open_own(int dir, const char *name, int flags, const char **odd)
 
 static int open_in(struct dir_io *d, const char *name, int flags, const char **odd)
 {
-    int dir = io_fd_dir(d, O_PATH), fd = dir < 0 ? -1 : open_own(dir, name, flags, odd);
+    int dir = io_fd_dir(d, O_PATH), fd = dir < 0 ? -1 : open_own(fds_of(d), dir, name, flags, odd);
 
     io_fd_close(dir);
     return fd;
@@ -155,7 +185,7 @@ bool io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name)
         struct store_file *f = mf_container(pos, struct store_file, node);
         if (f->unlinked || strcmp(f->name, name) != 0)
             continue;
-        if (f->fd < 0 && (f->fd = open_own(dir, name, 0, &odd)) < 0 && errno != ENOENT)
+        if (f->fd < 0 && (f->fd = open_own(fds_of(d), dir, name, 0, &odd)) < 0 && errno != ENOENT)
             return false;
         idle_leave(f);
         f->unlinked = true;
@@ -179,9 +209,9 @@ void io_fd_renamed(struct dir_io *d, const char *from, const char *to)
 
 int io_fd_dir_locked(struct dir_io *d, int flags)
 {
-    io_fd_lock();
+    io_fd_lock(d);
     int fd = io_fd_dir(d, flags);
-    io_fd_unlock();
+    io_fd_unlock(d);
     return fd;
 }
 
@@ -193,13 +223,14 @@ struct store_file *io_fd_file(struct dir_io *d, const char *name, bool create, c
         errno = ENOMEM;
         return NULL;
     }
+    f->dir = d;
     snprintf(f->name, sizeof f->name, "%s", name);
     mf_list_init(&f->idle);
-    io_fd_lock();
+    io_fd_lock(d);
     f->fd = open_in(d, name, create ? O_CREAT | O_EXCL : 0, odd);
     if (f->fd >= 0)
         mf_list_push(&d->files, &f->node);
-    io_fd_unlock();
+    io_fd_unlock(d);
     if (f->fd < 0) {
         int err = errno;
         free(f);
@@ -213,20 +244,20 @@ struct store_file *io_fd_file(struct dir_io *d, const char *name, bool create, c
 
 void io_fd_end(struct store_file *f)
 {
-    io_fd_lock();
+    io_fd_lock(f->dir);
     idle_leave(f);
     mf_list_del(&f->node);
-    io_fd_unlock();
+    io_fd_unlock(f->dir);
     io_fd_close(f->fd);
     free(f);
 }
 
 int io_fd_take_sync(struct dir_io *d, struct store_file *f, uint64_t *writes)
 {
-    io_fd_lock();
+    io_fd_lock(d);
     int fd = use_file(d, f);
     *writes = f->writes;
-    io_fd_unlock();
+    io_fd_unlock(d);
     return fd;
 }
 
@@ -239,28 +270,29 @@ int io_fd_take(struct dir_io *d, struct store_file *f)
 
 int io_fd_take_write(struct dir_io *d, struct store_file *f)
 {
-    io_fd_lock();
+    io_fd_lock(d);
     int fd = use_file(d, f);
     f->writes += fd >= 0;
-    io_fd_unlock();
+    io_fd_unlock(d);
     return fd;
 }
 
 void io_fd_synced(struct store_file *f, uint64_t writes)
 {
-    io_fd_lock();
+    io_fd_lock(f->dir);
     if (writes > f->synced)
         f->synced = writes;
-    io_fd_unlock();
+    io_fd_unlock(f->dir);
 }
 
 void io_fd_release(struct store_file *f)
 {
-    io_fd_lock();
+    io_fd_lock(f->dir);
     if (--f->users == 0 && f->writes == f->synced && !f->unlinked) {
-        mf_list_push(&idle, &f->idle);
-        if (++idles > keep_max())
-            (void)close_oldest();
+        struct io_fds *x = fds_of(f->dir);
+        mf_list_push(&x->idle, &f->idle);
+        if (++x->idles > keep_max(x))
+            (void)close_oldest(x);
     }
-    io_fd_unlock();
+    io_fd_unlock(f->dir);
 }

@@ -46,6 +46,33 @@ static void test_connections_beyond_the_descriptors_are_refused(void)
     mayfly_free(m);
 }
 
+/* Many streams, few descriptors: files that nobody uses give theirs back. */
+static void test_files_of_many_streams_stay_within_the_descriptors(void)
+{
+    static struct fd_client c;
+    char config[512], name[16];
+    struct mayfly_options o = {
+        .size = sizeof o, .config = with_store(config, "s", ""), .max_files = 64};
+    unsigned before = count_entries("/proc/self/fd");
+    struct mayfly *m = start_with(&o);
+
+    connect_client(m, &c);
+    TEST_ASSERT_TRUE(fd_listen(&c));
+    for (int i = 0; i < 80; i++) {
+        snprintf(name, sizeof name, "b%d", i);
+        TEST_ASSERT_TRUE(fd_make_bucket(&c, name));
+        TEST_ASSERT_TRUE(fd_put_key(&c, name, "key", "value", "1h"));
+    }
+    unsigned used = count_entries("/proc/self/fd") - before;
+    TEST_ASSERT_LESS_OR_EQUAL(64, used);
+    for (int i = 0; i < 80; i++) { /* and open again when they are used */
+        snprintf(name, sizeof name, "b%d", i);
+        TEST_ASSERT_TRUE(fd_put_key(&c, name, "key", "again", "1h"));
+    }
+    close(c.fd);
+    mayfly_free(m);
+}
+
 /* Half of eight megabytes is for streams in memory. */
 static void test_messages_beyond_the_memory_are_refused(void)
 {
@@ -85,6 +112,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_connections_beyond_the_descriptors_are_refused);
+    RUN_TEST(test_files_of_many_streams_stay_within_the_descriptors);
     RUN_TEST(test_messages_beyond_the_memory_are_refused);
     return UNITY_END();
 }
