@@ -41,7 +41,7 @@ EXTRA_DIST += \
 
 EXTRA_DIST += %D%/lib/copies.mjs %D%/kv_mirror.mjs %D%/mirrors.mjs %D%/mirrors_external.mjs %D%/mirrors_life.mjs %D%/mirrors_reads.mjs %D%/mirrors_restarts.mjs %D%/mirrors_ttl.mjs %D%/sources.mjs
 
-EXTRA_DIST += %D%/advice.mjs %D%/service.mjs %D%/c/notify_listen.c
+EXTRA_DIST += %D%/advice.mjs %D%/service.mjs %D%/c/listen_exec.c %D%/c/notify_listen.c
 EXTRA_DIST += %D%/lib/tool.mjs %D%/tool_connect.mjs %D%/ttl_tool.mjs %D%/ttl_tool_terminal.mjs %D%/ttl_tool_answers.mjs %D%/ttl_tool_counts.mjs %D%/ttl_tool_screen.mjs %D%/tool_demo.mjs %D%/tool_backup.mjs %D%/tool_ops.mjs %D%/tool_ops_bench.mjs %D%/tool_ops_keys.mjs %D%/tool_top.mjs %D%/tool_output.mjs %D%/tool_liars.mjs
 
 EXTRA_DIST += %D%/import.mjs %D%/tool_data.mjs %D%/tool_data_kv.mjs %D%/tool_data_objects.mjs %D%/tool_data_terminal.mjs %D%/import_lifetimes.mjs %D%/import_refusals.mjs %D%/lib/nats_files.mjs

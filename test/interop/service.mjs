@@ -11,6 +11,7 @@ import { jetstreamBlock } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { until } from "./lib/wait.mjs";
 
+const sockets = path.join(path.dirname(fileURLToPath(import.meta.url)), "c/listen_exec.c");
 const source = path.join(path.dirname(fileURLToPath(import.meta.url)), "c/notify_listen.c");
 
 // A manager that listens: { address, said }, where said has one line for each datagram.
@@ -103,22 +104,17 @@ scenario("a start that fails never says ready, and gives its reason", { only: "m
 scenario("a socket of the service manager takes the place of the client port", { only: "mayfly" }, async (t) => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "mayfly-sockets-"));
   t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
-  const opened = [net.createServer(), net.createServer()]; // as the manager opens them
-  await new Promise((done) => opened[0].listen(0, "127.0.0.1", done));
-  await new Promise((done) => opened[1].listen(`${dir}/s`, done));
-  const { port } = opened[0].address();
-  // The manager's numbers: 3 and 4; the pid is that of the server.
-  const proc = spawn("sh", ["-c", 'LISTEN_PID=$$ LISTEN_FDS=2 exec "$0" "$@"', process.env.MAYFLYD, "-a", "127.0.0.1", "-p", "-1"], {
-    stdio: ["ignore", "ignore", "pipe", opened[0]._handle.fd, opened[1]._handle.fd],
-  });
+  execFileSync(process.env.CC ?? "cc", ["-o", `${dir}/open`, sockets]);
+  const proc = spawn(`${dir}/open`, [`${dir}/s`, process.env.MAYFLYD, "-a", "127.0.0.1", "-p", "-1"], { stdio: ["ignore", "pipe", "pipe"] });
   t.after(() => proc.kill("SIGKILL"));
-  let log = "";
+  let log = "", port = "";
+  proc.stdout.setEncoding("utf8").on("data", (d) => (port += d));
   proc.stderr.setEncoding("utf8").on("data", (d) => (log += d));
   await until("the server to be ready", () => log.includes("Server is ready"));
+  port = port.trim();
   assert.match(log, new RegExp(`client connections on 127\\.0\\.0\\.1:${port}, opened by the service manager`));
   assert.match(log, new RegExp(`client connections on unix:${dir}/s, opened by the service manager`));
   assert.equal(log.match(/Listening for client connections/g).length, 2, "the port of the flags is not opened");
-  opened[0]._handle.unref?.();
   const nc = await t.connect({ url: `nats://127.0.0.1:${port}` });
   await nc.flush();
   const sock = net.connect(`${dir}/s`);
@@ -129,5 +125,4 @@ scenario("a socket of the service manager takes the place of the client port", {
   proc.kill("SIGTERM");
   await until("the end", () => log.includes("Server Exiting.."));
   assert.ok(fs.existsSync(`${dir}/s`), "the file is the manager's");
-  for (const s of opened) s.close();
 });
