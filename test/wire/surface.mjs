@@ -126,7 +126,7 @@ function unfounded(row, plain = row.names) {
 
 // --- configuration --------------------------------------------------------------------------------
 
-const OWN = ["log_format", "busy_poll", "ttl", "compat", "scrub"]; // Mayfly's; so is all that stands in ttl { }, options_ttl.c
+const OWN = ["log_format", "busy_poll", "ttl", "compat", "scrub", "unix_socket"]; // Mayfly's; so is all in ttl { } and unix_socket { }
 
 async function walkKeys(list) {
   await many(list.flatMap((row) => row.names.map((name) => ({ row, name }))), async ({ row, name }) => {
@@ -157,7 +157,7 @@ async function walkLog(list) {
 // The other way round: what the tables of the source know must be in the list.
 function walkBack(list) {
   const known = new Set(list.flatMap((r) => r.names));
-  for (const f of fs.readdirSync(path.join(top, "src/config")).filter((f) => /^options.*\.c$/.test(f) && f !== "options_ttl.c"))
+  for (const f of fs.readdirSync(path.join(top, "src/config")).filter((f) => /^options.*\.c$/.test(f) && !["options_ttl.c", "options_unix.c"].includes(f)))
     for (const [, table] of read(`src/config/${f}`).matchAll(/static const struct opt_field \w+\[\] = \{([^]*?)\n\};/g))
       for (const [, text] of table.matchAll(/\{"([^"]*)"/g))
         for (const n of text.split(" ")) if (!OWN.includes(n)) judge(`key ${n} of src/config/${f}`, known.has(n) ? null : "not in keys.txt");
