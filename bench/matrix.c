@@ -30,6 +30,7 @@ static const struct part {
     {"idle", "core", BOTH, part_idle},
     {"publish", "stream", WITH_SYNC, part_publish},
     {"kv", "stream", WITH_SYNC, part_kv},
+    {"streams", "stream", BOTH | 1u << NATS_SYNCED, part_streams},
     {"read", "consume", BOTH, part_read},
     {"watch", "consume", BOTH, part_watch},
     {"make", "consume", BOTH, part_make},
@@ -86,7 +87,8 @@ static const struct sizes full = {.fans = 1,
                                   .warned = 1000000,
                                   .warned_s = 10,
                                   .letters = 100000,
-                                  .trials = 10000};
+                                  .trials = 10000,
+                                  .buckets = 2000};
 /* A minute for all rows: shows that they run, and roughly how they stand. */
 static const struct sizes quick = {.fans = 0.1,
                                    .requests = 2000,
@@ -119,7 +121,8 @@ static const struct sizes quick = {.fans = 0.1,
                                    .warned = 50000,
                                    .warned_s = 2,
                                    .letters = 10000,
-                                   .trials = 1000};
+                                   .trials = 1000,
+                                   .buckets = 200};
 /* Seconds: each row runs at all. */
 static const struct sizes tiny = {.fans = 0.0003,
                                   .requests = 20,
@@ -152,7 +155,8 @@ static const struct sizes tiny = {.fans = 0.0003,
                                   .warned = 200,
                                   .warned_s = 1,
                                   .letters = 100,
-                                  .trials = 50};
+                                  .trials = 50,
+                                  .buckets = 10};
 
 struct plan {
     const char *binary[SETUPS];

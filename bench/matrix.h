@@ -34,6 +34,7 @@ struct sizes {
     unsigned warned, warned_s; /* keys, and the seconds within which they are warned of */
     unsigned letters;          /* keys that leave one */
     unsigned trials;           /* of links */
+    unsigned buckets;          /* of the part with many streams */
 };
 struct run {
     const struct sizes *sizes;
@@ -94,5 +95,6 @@ bool part_backfill(struct run *r);
 bool part_warn(struct run *r);
 bool part_letters(struct run *r);
 bool part_link(struct run *r);
+bool part_streams(struct run *r);
 
 #endif

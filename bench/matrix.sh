@@ -1,7 +1,7 @@
 #!/bin/bash
 # matrix.sh [--rows=PART,...] [--rounds=N] [--json FILE] [--write]: every row of docs/reports/performance.md,
 # mayflyd beside nats-server and Redis.  Called by `./dev bench matrix`, which builds mayflyd and names
-# the servers in MAYFLYD, NATS_SERVER and REDIS_SERVER.  Parts: fan idle publish kv read watch make plain
+# the servers in MAYFLYD, NATS_SERVER and REDIS_SERVER.  Parts: fan idle publish kv streams read watch make plain
 # marked watched busy loaded spread restart crash policy scope slide after touch walks memory backfill warn letters link, or by group:
 # core stream consume expiry restart ttl.  --write: the table and plots in docs/reports are
 # made of this run.  QUICK=1: one short round.  ROUNDS=N.  STORE_DIR: where the servers write (a

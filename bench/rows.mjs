@@ -9,6 +9,7 @@
 export const SETUPS = ["nats-synced", "nats", "mayfly", "mayfly-relaxed", "redis"];
 
 const BOTH = ["nats", "mayfly"];
+const MANY = ["nats-synced", "nats", "mayfly"];
 const THREE = ["nats", "mayfly", "redis"];
 
 const row = (id, name, unit, setups, more = {}) => {
@@ -81,6 +82,17 @@ export const GROUPS = [
       rate("kv.put", "put, 4 x 64", "/s", SETUPS, [x("redis", 2, 4)]),
       rate("kv.put_ttl", "put with TTL, bucket with markers", "/s", SETUPS, [x("redis", 2, 4)]),
       rate("kv.get", "direct get, 4 x 64", "/s", SETUPS.slice(1), [x("nats", 5), { vs: "redis", aim: 1 }]),
+    ],
+  },
+  {
+    title: "2,000 KV buckets",
+    rows: [
+      rate("streams.put", "put to each in turn, window 1,024", "/s", MANY, [value(100e3)]),
+      rate("streams.make", "created", "/s", MANY, [value(4000, 20000)]),
+      low("streams.empty/bytes", "memory of an empty one", "B", MANY, [value(16384, 4096)]),
+      low("streams.empty/disk_kb", "its disk", "KB", MANY, [value(16, 8)]),
+      low("streams.empty/fds", "its descriptors", "", MANY, [value(1, 0.5)]),
+      low("streams.restart/killed_s", "restart after kill -9", "s", MANY, [value(0.3, 0.1)]),
     ],
   },
   {
