@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/libcli.a
 	%D%/check/check.c %D%/check/check.h %D%/check/check_impl.h %D%/check/check_log_impl.h %D%/check/check_record.c %D%/check/check_segments.c \
 	%D%/check/check_model.c %D%/check/check_model.h %D%/check/check_log.c %D%/check/check_rules.c %D%/check/check_live.c \
 	%D%/check/check_checkpoint.c %D%/check/check_compare.c %D%/check/check_doubt.c %D%/check/check_store.c %D%/check/check_dir.c \
-	%D%/check/check_dir.h %D%/check/check_find.c %D%/check/check_find.h \
+	%D%/check/check_dir.h %D%/check/check_journal.c %D%/check/check_journal.h %D%/check/check_find.c %D%/check/check_find.h \
 	%D%/check/repair.c %D%/check/repair.h %D%/check/repair_log.c %D%/check/repair_log.h %D%/check/repair_dir.c \
 	%D%/check/repair_dir.h %D%/check/repair_main.c %D%/check/repair_report.c \
 	%D%/check/check_commands.c %D%/check/check_commands.h %D%/check/check_report.c %D%/check/check_report.h %D%/check/check_json.c

@@ -120,3 +120,7 @@ test_unit_store_store_io_calls_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=op
 	-Wl,--wrap=fdatasync,--wrap=flock,--wrap=ftruncate,--wrap=fstat,--wrap=mkdirat \
 	-Wl,--wrap=renameat,--wrap=unlinkat,--wrap=posix_fallocate,--wrap=pread \
 	-Wl,--wrap=pwrite,--wrap=fdopendir
+
+%C%_libstore_a_SOURCES += \
+	%D%/store_journal.h %D%/journal/journal.h %D%/journal/journal_impl.h %D%/journal/journal.c %D%/journal/journal_files.c \
+	%D%/journal/journal_format.c %D%/journal/journal_format.h %D%/journal/journal_recover.c %D%/journal/journal_root.c %D%/journal/journal_void.c

@@ -295,6 +295,7 @@ static void detach_store(struct store *s)
 
 static void store_free(struct store *s)
 {
+    share_leave(s, s->close.committed && s->failed == 0);
     image_fini(&s->commit.filling);
     image_fini(&s->commit.image);
     image_fini(&s->sync.image);
@@ -336,6 +337,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     mf_list_init(&s->blobs.in_batch);
     mf_list_init(&s->reads.later);
     mf_list_init(&s->patrolled.node);
+    mf_list_init(&s->share.node);
     mf_list_init(&s->erase.filling);
     mf_list_init(&s->erase.in_flight);
     mf_list_init(&s->erase.due);
@@ -498,9 +500,9 @@ static void close_step(struct store *s)
     }
     if (s->failed == 0 && s->close.stage == 0) {
         s->close.stage = 1;
-        if (s->o.sync == STORE_SYNC_INTERVAL) {
+        if (s->o.sync == STORE_SYNC_INTERVAL || share_lives(s)) {
             s->o.sync = STORE_SYNC_ALWAYS;
-            commit_sync(s); /* syncs the rest of the relaxed mode */
+            commit_sync(s); /* syncs the rest of the relaxed mode, or what is in the journal */
             return;
         }
     }

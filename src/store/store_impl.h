@@ -13,7 +13,7 @@
  *     tally.c       kept counts                   patrol.c        the same in the background
  *     purge.c       removal of everything         damage.c        list of damage
  *     recover/      recovery, checkpoints         index/, keys/   what exists
- *     io/           files under a store
+ *     io/           files under a store           journal/        commits of several stores
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -24,6 +24,7 @@
 #include "store/log/commit.h"
 #include "store/log/image.h"
 #include "store/index/index.h"
+#include "store/journal/journal.h"
 #include "store/late_impl.h"
 #include "store/log/record.h"
 #include "store/recover/recover.h"
@@ -98,6 +99,7 @@ struct store {
     struct store_log log;
     struct committer commit;
     struct syncer sync;
+    struct share share;
     struct open_batch batch;
 
     struct store_view view;

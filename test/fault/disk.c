@@ -36,15 +36,22 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct disk_file *)a)->name, ((const struct disk_file *)b)->name);
 }
 
-void disk_take(struct disk *d, struct store_io *io)
+void disk_take_open(struct disk *d, struct store_io *io)
 {
     struct mf_error e;
 
     *d = (struct disk){0};
-    MUST(io->enter(io, &e) == 0, "%s", e.text);
     MUST(io->list(io, take_one, &(struct taking){d, io}, &e) == 0, "%s", e.text);
-    io->leave(io);
     qsort(d->file, d->files, sizeof d->file[0], by_name);
+}
+
+void disk_take(struct disk *d, struct store_io *io)
+{
+    struct mf_error e;
+
+    MUST(io->enter(io, &e) == 0, "%s", e.text);
+    disk_take_open(d, io);
+    io->leave(io);
 }
 
 void disk_free(struct disk *d)

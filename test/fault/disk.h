@@ -7,7 +7,7 @@
 
 #include "store/store_io.h"
 
-#define DISK_FILES 32
+#define DISK_FILES 128
 
 struct disk_file {
     char name[40];
@@ -22,6 +22,7 @@ struct disk {
 
 /* All files of io (not locked). */
 void disk_take(struct disk *d, struct store_io *io);
+void disk_take_open(struct disk *d, struct store_io *io); /* the caller has entered it */
 void disk_free(struct disk *d);
 /* New files in memory with these bytes. */
 struct store_io *disk_make(const struct disk *d);

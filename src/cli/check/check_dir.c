@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,13 +126,18 @@ static int64_t read_pid(int fd)
 
 /* ROOT/ACCOUNT/streams/NAME: the lock of all stores of a server is in ROOT.  Elsewhere (a copy)
  * there is none: -1 with ENOENT. */
-static int open_lock(int dir)
+static bool is_in_place(int dir)
 {
     struct stat above, streams;
 
-    if (fstatat(dir, "..", &above, 0) != 0 ||
-        fstatat(dir, "../../streams", &streams, AT_SYMLINK_NOFOLLOW) != 0 ||
-        above.st_ino != streams.st_ino || above.st_dev != streams.st_dev) {
+    return fstatat(dir, "..", &above, 0) == 0 &&
+           fstatat(dir, "../../streams", &streams, AT_SYMLINK_NOFOLLOW) == 0 &&
+           above.st_ino == streams.st_ino && above.st_dev == streams.st_dev;
+}
+
+static int open_lock(int dir)
+{
+    if (!is_in_place(dir)) {
         errno = ENOENT;
         return -1;
     }
@@ -165,15 +171,39 @@ static int take_lock(int dir, const struct check_opts *o, int *lock, int64_t *pi
                    who);
 }
 
+/* --- the commit journal ----------------------------------------------------------------------- */
+
+/* ROOT/.journal, if the store is in its place. */
+static int open_journal(struct check_dir *d, struct mf_error *e)
+{
+    struct check_dir *j = NULL;
+    int fd = -1;
+
+    if (is_in_place(d->fd))
+        fd = openat(d->fd, "../../../.journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && (j = calloc(1, sizeof *j)) == NULL) {
+        (void)close(fd);
+        return mf_fail(e, MF_NOMEM, "the commit journal");
+    }
+    if (j != NULL) {
+        *j = (struct check_dir){.fd = fd, .file = -1, .lock = -1};
+        j->own = (struct check_source){dir_list, dir_size, dir_pread, j};
+    }
+    d->journal = j;
+    int rc = check_journal_open(&d->joined, &d->own, j == NULL ? NULL : &j->own, e);
+    d->src = d->joined.src;
+    return rc;
+}
+
 int check_dir_open(struct check_dir *d, const char *path, const struct check_opts *o,
                    struct mf_error *e)
 {
     *d = (struct check_dir){.file = -1, .lock = -1};
-    d->src = (struct check_source){dir_list, dir_size, dir_pread, d};
+    d->own = (struct check_source){dir_list, dir_size, dir_pread, d};
     d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->fd < 0)
         return mf_fail_errno(e, MF_IO, "%s", path);
-    if (take_lock(d->fd, o, &d->lock, &d->server_pid, e) != 0) {
+    if (take_lock(d->fd, o, &d->lock, &d->server_pid, e) != 0 || open_journal(d, e) != 0) {
         check_dir_close(d);
         return mf_wrap(e, "%s", path);
     }
@@ -182,6 +212,11 @@ int check_dir_open(struct check_dir *d, const char *path, const struct check_opt
 
 void check_dir_close(struct check_dir *d)
 {
+    check_journal_close(&d->joined);
+    if (d->journal != NULL)
+        check_dir_close(d->journal);
+    free(d->journal);
+    d->journal = NULL;
     if (d->file >= 0)
         (void)close(d->file);
     if (d->lock >= 0)

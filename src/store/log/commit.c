@@ -10,6 +10,8 @@
  * message must not exist after a restart), and every waiter gets the error.  A failed sync is
  * never retried.  Only a shortage (of space, descriptors, memory) is retried: nothing of the
  * group counts yet, so a second write is the same.
+ * Where groups of several stores are ready in one turn, the commit journal writes them instead
+ * (share_take(), journal.c): commit_done() follows as well.
  * Close: the queued group is committed, and then one more commit record that says all is synced. */
 #include "store/store_impl.h"
 #include "store/io/wipe.h"
@@ -121,7 +123,8 @@ void commit_start(struct store *s)
     s->commit.image.status = 0;
     memcpy(s->commit.image.id, s->id, STORE_ID);
     s->commit.image.now_ns = s->log.clock_ns;
-    loop_job_submit(s->commit.job);
+    if (!share_take(s))
+        loop_job_submit(s->commit.job);
 }
 
 void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg)
@@ -185,6 +188,28 @@ static int make_segment(struct image *im, struct extent *x)
     return rc;
 }
 
+void commit_finish(struct image *im)
+{
+    if (!im->finished)
+        for (size_t i = 0; i < im->extents; i++)
+            record_finish(im->buf.ptr + im->extent[i].at, im->extent[i].len, im->extent[i].key,
+                          im->extent[i].offset, &im->chain);
+    im->finished = true;
+}
+
+int commit_spread(struct image *im)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < im->extents && rc == 0; i++) {
+        const struct extent *x = &im->extent[i];
+        if (x->len > 0)
+            rc =
+                im->io->pwrite(im->io, x->file, im->buf.ptr + x->at, x->len, x->offset, &im->error);
+    }
+    return rc;
+}
+
 static int write_extents(struct image *im)
 {
     int rc = 0;
@@ -220,7 +245,7 @@ static void withdraw_group(struct image *im)
 {
     bool changed = false;
 
-    im->status = 0;
+    im->status = im->journal == NULL ? 0 : journal_void_group(im->journal, im->id, im, &im->error);
     for (size_t i = im->extents; i-- > 0;) {
         struct extent *x = &im->extent[i];
         if (x->len == 0 || x->file == NULL || x->blank)
@@ -235,19 +260,12 @@ static void withdraw_group(struct image *im)
 void commit_work(void *arg)
 {
     struct image *im = arg;
-    uint32_t chain = im->chain;
 
     if (im->withdraw) {
         withdraw_group(im);
         return;
     }
-    if (!im->finished)
-        for (size_t i = 0; i < im->extents; i++)
-            record_finish(im->buf.ptr + im->extent[i].at, im->extent[i].len, im->extent[i].key,
-                          im->extent[i].offset, &chain);
-    if (!im->finished)
-        im->chain = chain;
-    im->finished = true;
+    commit_finish(im);
     im->sync_failed = false;
     im->status = write_extents(im);
 }
@@ -277,7 +295,7 @@ static void adopt_files(struct store *s)
         seg->file = im->extent[i].file;
         seg->blank = im->extent[i].blank;
         seg->grown = im->extent[i].grown;
-        seg->dirty = seg->dirty || !im->sync;
+        seg->dirty = seg->dirty || !im->sync || im->journal != NULL;
     }
 }
 
@@ -365,6 +383,7 @@ static void image_reset(struct image *im)
     im->added = (struct totals){0};
     im->new_keys = 0;
     im->finished = im->purge = im->named = false;
+    im->journal = NULL;
 }
 
 static const char *name_shortage(int code)
@@ -523,7 +542,8 @@ void commit_sync_done(void *arg)
     if (s->sync.image.status != 0) {
         store_fail(s, s->sync.image.status, s->sync.image.error.text);
     } else {
-        s->log.synced = s->sync.upto;
+        if (record_pos_cmp(s->log.synced, s->sync.upto) < 0) /* the journal may be ahead */
+            s->log.synced = s->sync.upto;
         s->stats.syncs++;
     }
     if (s->o.sync == STORE_SYNC_INTERVAL && !s->close.begun)

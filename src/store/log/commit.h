@@ -55,7 +55,10 @@ void commit_start(struct store *s); /* now; nothing happens while a group is in 
 void commit_retry(void *arg);       /* timer: the group that found no space is written again */
 void commit_work(void *arg);        /* worker; the image */
 void commit_done(void *arg);        /* the image */
-bool commit_bare(struct store *s);  /* a commit record without anything else; false: no room */
+/* On a worker, for the commit journal: fills in the checks; writes, without a sync. */
+void commit_finish(struct image *im);
+MF_MUSTCHECK int commit_spread(struct image *im);
+bool commit_bare(struct store *s); /* a commit record without anything else; false: no room */
 /* Waits for all that was accepted up to now; false: it is committed already, w is not called. */
 bool commit_barrier(struct store *s, struct store_wait *w);
 void commit_answer(struct mf_list *waits, int status);        /* calls and empties the list */

@@ -5,7 +5,7 @@
  * synced is written first, so that recovery can tell a record without its data from a torn tail.
  * Then erase_work(), on a worker, overwrites and syncs; erase_done() calls the waiters.  A
  * message that the cleaner has copied may still lie in the first segment, too: that segment is
- * searched for it.
+ * searched for it, and so is the commit journal.
  * Failure: the store turns read-only, as after any failed write.  After a shortage of space or
  * memory only the waiter gets the error: the message is removed, but its bytes may remain.
  * Restart: erase records that the replay met are done once more, because nothing records how far
@@ -255,12 +255,26 @@ static int sync_changed(struct eraser *z)
     return rc;
 }
 
+/* First, so that no start writes them again. */
+static int void_in_journal(struct eraser *z)
+{
+    uint64_t seqs[AT_ONCE];
+    size_t n = 0;
+    struct mf_list *x;
+
+    if (z->journal == NULL)
+        return 0;
+    mf_list_each(x, &z->working) seqs[n++] = erasure_at(x)->seq;
+    qsort(seqs, n, sizeof *seqs, by_number);
+    return journal_void_messages(z->journal, z->id, seqs, n, &z->error);
+}
+
 static void erase_work(void *arg)
 {
     struct eraser *z = arg;
     bool copied = false;
 
-    z->status = 0;
+    z->status = void_in_journal(z);
     for (struct mf_list *n = z->working.next; n != &z->working && z->status == 0; n = n->next) {
         z->status = wipe_victim(z, erasure_at(n));
         copied |= erasure_at(n)->copied;
@@ -338,6 +352,8 @@ static void wipe_start(struct store *s)
         seg->readers += seg->file != NULL;
     }
     z->io = s->io;
+    z->journal = share_lives(s) ? s->share.journal : NULL;
+    memcpy(z->id, s->id, STORE_ID);
     z->stage = ERASE_WIPE;
     if (s->scrub.busy)
         erase_notify_scrub(s);
@@ -382,6 +398,22 @@ static void collect_due(struct store *s)
         mf_list_push(&z->working, n);
     }
     z->stage = ERASE_SYNC;
+    z->flushed = false;
+}
+
+/* The groups of these messages in the commit journal are wiped, so what is in them must be synced
+ * in the segments.  False: store_progress() follows when it is, or when another job ended that
+ * syncs some of it. */
+static bool journal_flushed(struct store *s)
+{
+    if (s->sync.running || s->check.stage != CHECK_IDLE)
+        return !share_lives(s);
+    if (share_lives(s) && !s->erase.flushed) {
+        s->erase.flushed = true;
+        commit_sync(s);
+        return false;
+    }
+    return true;
 }
 
 void erase_kick(struct store *s)
@@ -400,7 +432,7 @@ void erase_kick(struct store *s)
         commit_sync(s); /* and then once more here */
     else if (z->stage == ERASE_SYNC)
         commit_erase(s);
-    else
+    else if (journal_flushed(s))
         wipe_start(s);
 }
 

@@ -28,6 +28,9 @@ struct eraser {
     struct store_io *io;
     struct store_file *first; /* the first segment, if originals of copies may be in it */
     uint64_t first_number, first_key, first_end;
+    bool flushed; /* what shares a group in the commit journal with them is being synced, or is */
+    struct store_journal *journal; /* NULL: nothing of the store is in it */
+    uint8_t id[STORE_ID];
     int status;
     struct mf_error error;
 };

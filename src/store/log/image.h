@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "store/store_io.h"
 
+struct store_journal;
+
 /* Counts of messages. */
 struct totals {
     uint64_t msgs, bytes, flagged[2];
@@ -67,7 +69,8 @@ struct image {
     bool finished; /* check fields are filled in */
     bool named;    /* a segment got its name, which is not synced yet */
     bool sync_failed;
-    bool withdraw; /* in: overwrite the written part */
+    bool withdraw;                 /* in: overwrite the written part */
+    struct store_journal *journal; /* the group is in it, or may be; NULL: it never was */
     uint8_t id[STORE_ID];
     int64_t now_ns;
     int status;
