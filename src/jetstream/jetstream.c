@@ -137,6 +137,7 @@ static void host_fill(struct js_account *ja)
 
     h->loop = ja->js->loop;
     h->patrol = ja->js->patrol;
+    h->journal = ja->js->journal;
     h->owner = &ja->work;
     h->now_ns = host_now;
     h->wall_ns = host_wall;
@@ -526,9 +527,9 @@ void jetstream_reload(struct jetstream *js, const struct options *o)
         accounts_follow(js);
 }
 
-static void finish_close(struct loop_defer *d)
+static void finish_close(void *ended)
 {
-    struct jetstream_impl *x = mf_container(d, struct jetstream_impl, ended);
+    struct jetstream_impl *x = ended;
     void (*closed)(void *arg) = x->closed;
     void *arg = x->closed_arg;
 
@@ -543,13 +544,23 @@ static void finish_close(struct loop_defer *d)
         closed(arg);
 }
 
+static void close_journal(struct loop_defer *d)
+{
+    struct jetstream_impl *x = mf_container(d, struct jetstream_impl, ended);
+
+    if (x->js.journal != NULL)
+        store_journal_close(x->js.journal, finish_close, x);
+    else
+        finish_close(x);
+}
+
 static void maybe_ended(struct jetstream *js)
 {
     struct jetstream_impl *x = jetstream_impl(js);
 
     if (!x->closing || x->open_catalogs > 0)
         return;
-    x->ended.fn = finish_close;
+    x->ended.fn = close_journal;
     loop_defer(js->loop, &x->ended);
 }
 

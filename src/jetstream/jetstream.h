@@ -13,6 +13,7 @@
 #include "stream/catalog.h"
 
 struct js_account;
+struct store_journal;
 struct store_patrol;
 
 /* Callbacks of the layer above.  All of them run on the loop thread. */
@@ -47,6 +48,7 @@ struct jetstream {
     const struct options *options;
     struct jetstream_setup setup;
     char *store_dir;                /* <store_dir>/jetstream, for texts */
+    struct store_journal *journal;  /* commits of several streams; NULL: not opened */
     struct store_patrol *patrol;    /* reads the files of all streams at a limited rate */
     struct mf_list list;            /* js_account.link: one for each account that is not closing */
     struct stream_usage usage, max; /* of the whole server */

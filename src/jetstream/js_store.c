@@ -57,6 +57,7 @@ int js_store_open(struct jetstream *js, struct mf_error *e)
     char *dir = options_store_dir(js->options);
     int rc = 0;
 
+    js->journal = NULL;
     js->store_dir = dir == NULL ? NULL : shown_dir(dir);
     if (js->store_dir == NULL) {
         free(dir);
@@ -64,6 +65,8 @@ int js_store_open(struct jetstream *js, struct mf_error *e)
     }
     if (js->options->jetstream.enabled)
         rc = catalog_root_open(&jetstream_impl(js)->root, dir, e);
+    if (rc == 0 && js->options->jetstream.enabled)
+        rc = store_journal_open(&js->journal, js->loop, jetstream_impl(js)->root, e);
     free(dir);
     if (rc == 0 && js->options->files_kept > 0)
         catalog_root_files(jetstream_impl(js)->root, js->options->files_kept);

@@ -145,6 +145,23 @@ void entry_store_opts(const struct entry *e, const struct stream_config *cfg, st
     }
 }
 
+/* Its folder has its name, which the journal's entries state. */
+void entry_share(const struct entry *e, struct store *s, const struct stream_config *cfg)
+{
+    struct mf_buf path = MF_BUF_INIT;
+    struct store_opts o;
+
+    entry_store_opts(e, cfg, &o);
+    if (e->c->o.host->journal == NULL || o.sync != STORE_SYNC_ALWAYS)
+        return;
+    mf_buf_printf(&path, "%s/%s", e->c->dir, e->name);
+    const char *text = mf_buf_cstr(&path);
+    if (text == NULL || store_join_journal(s, e->c->o.host->journal, text) != 0)
+        log_warn("stream %s: no memory for the commit journal: its commits are synced alone",
+                 e->name);
+    mf_buf_fini(&path);
+}
+
 /* --- finding ------------------------------------------------------------------------------- */
 
 struct stream *catalog_find(struct catalog *c, struct mf_slice name)

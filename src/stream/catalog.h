@@ -10,7 +10,8 @@
 #define MAYFLY_CATALOG_H
 
 #include "base/buf.h"
-#include "store/store_patrol.h" /* stream_host.patrol: made by who makes catalogs */
+#include "store/store_journal.h" /* stream_host.journal, */
+#include "store/store_patrol.h"  /* stream_host.patrol: made by who makes catalogs */
 #include "stream/stream.h"
 
 struct catalog;

@@ -85,6 +85,8 @@ MF_MUSTCHECK int catalog_folder(struct catalog *c, bool make, struct store_folde
                                 struct mf_error *e);
 /* The store's options for such a stream, but for the time; on any thread. */
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o);
+/* Commits of a file stream may go into the journal from now on. */
+void entry_share(const struct entry *e, struct store *s, const struct stream_config *cfg);
 /* The entry's subjects in the tree.  take: those of a configuration, beside what is there. MF_NOMEM
  * changes nothing. */
 MF_MUSTCHECK int claims_add(struct claims *claims, struct entry *e,

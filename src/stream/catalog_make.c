@@ -108,6 +108,8 @@ static void make_named(void *arg)
     struct catalog *c = e->c;
     struct stream *s;
 
+    if (e->status == 0 && !e->draft)
+        entry_share(e, e->store, &e->cfg);
     if (e->status != 0 ||
         stream_new(&s, &e->cfg, e->created_ns, e->store, c->o.host, &e->error) != 0) {
         make_failed(e);
@@ -294,6 +296,8 @@ static void finish_named(void *arg)
         js_error_set_text(&err, JS_STREAM_CREATE, "%s", e->error.text);
     } else {
         e->draft = false;
+        if (e->stream != NULL)
+            entry_share(e, e->stream->store, &e->stream->cfg);
     }
     update_done(e, e->status != 0 ? &err : NULL);
     if (closing)

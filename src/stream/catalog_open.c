@@ -108,6 +108,7 @@ static int bring_up(struct entry *e, struct mf_error *err)
     e->created_ns = created_of(e->store);
     if ((rc = store_attach(e->store, h->loop, err)) != 0)
         return rc;
+    entry_share(e, e->store, &e->cfg);
     return stream_new(&e->stream, &e->cfg, e->created_ns, e->store, h, err);
 }
 

@@ -6,6 +6,7 @@
 #include "stream/stream_event.h"
 
 struct loop;
+struct store_journal;
 struct store_patrol;
 struct stream;
 struct work_owner;
@@ -20,6 +21,7 @@ struct stream_usage {
 struct stream_host {
     struct loop *loop;
     struct store_patrol *patrol;   /* scrubs the files of all streams; NULL: no scrub */
+    struct store_journal *journal; /* commits of several streams in one sync; NULL: each alone */
     struct work_owner *owner;      /* the account's, for tasks; NULL: each stream has its own */
     int64_t (*now_ns)(void *arg);  /* a clock that never goes back (steady.h): the time of messages
                                       and deadlines */
