@@ -12,7 +12,7 @@ import { after } from "./lib/awake.mjs";
 import { TOP, TORTURE } from "./lib/trial.mjs";
 
 // Shares of the time.  A trial that is not listed gets one.
-const WEIGHT = { "store-crash": 1.5, "store-stream": 0.5, "store-flip": 1, "store-twin": 0.3, "store-nth": 0.7, "store-model": 1, "store-kill": 0.7, stalls: 0.7, kill: 2, power: 2.5, lifetimes: 2, fuzz: 2 };
+const WEIGHT = { "store-crash": 1.5, "store-shared": 1.5, "store-shared-nth": 0.5, "store-stream": 0.5, "store-flip": 1, "store-twin": 0.3, "store-nth": 0.7, "store-model": 1, "store-kill": 0.7, stalls: 0.7, kill: 2, power: 2.5, lifetimes: 2, fuzz: 2 };
 
 const flags = Object.fromEntries(process.argv.slice(2).map((a) => a.match(/^--([a-z]+)=(.*)$/s)?.slice(1) ?? [a, ""]));
 const minutes = Number(flags.minutes ?? 60);

@@ -7,13 +7,12 @@
  *    SHIM_SHADOW   where its durable copy is kept; without it, there is none
  *
  * The model of a disk, as weak as POSIX allows: bytes and the size of a file are durable when
- * fdatasync() or fsync() of it returns, names when fsync() of their folder returns; what was not
- * synced is lost.  After a sync that failed the kernel takes the file's pages for clean: the next
- * sync succeeds and writes none of them, unless they were written to again.  The copy:
- *    f/ID   durable bytes of the file with that number
- *    d/ID   durable names of a folder: lines "f ID NAME" or "d ID NAME"; the root is 1
- *    i/INO  a symlink to the number of what has this inode now
- * so that a trial can also build disks on which some of the rest survived. */
+ * fdatasync() or fsync() of it returns, or syncfs() of its file system, names when fsync() of their
+ * folder returns; what was not synced is lost.  After a sync that failed the kernel takes the
+ * file's pages for clean: the next sync succeeds and writes none of them, unless they were written
+ * to again.  The copy: f/ID   durable bytes of the file with that number d/ID   durable names of a
+ * folder: lines "f ID NAME" or "d ID NAME"; the root is 1 i/INO  a symlink to the number of what
+ * has this inode now so that a trial can also build disks on which some of the rest survived. */
 #ifndef MAYFLY_TORTURE_SHIM_H
 #define MAYFLY_TORTURE_SHIM_H
 
@@ -68,6 +67,7 @@ void shim_disk_gone(ino_t ino);
 void shim_disk_wrote(int fd, off_t off, size_t n);
 void shim_disk_cut(int fd, off_t size); /* ftruncate */
 void shim_disk_synced(int fd);
+void shim_disk_synced_all(void);     /* the bytes of every file */
 void shim_disk_forgets(int fd);      /* its sync failed: nobody will write what was dirty */
 bool shim_disk_begins_dirty(int fd); /* are its first bytes among what is not durable? */
 bool shim_disk_watches(int fd);

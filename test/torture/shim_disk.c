@@ -388,6 +388,44 @@ void shim_disk_synced(int fd)
         sync_file(fd, id_of_fd[fd]);
 }
 
+static void sync_below(int fd)
+{
+    DIR *walk = fdopendir(dup(fd));
+    struct dirent *e;
+    struct stat st;
+
+    while (walk != NULL && (e = readdir(walk)) != NULL) { // NOLINT(concurrency-mt-unsafe)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        int child = (int)syscall(SYS_openat, fd, e->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+        if (child < 0 || fstat(child, &st) != 0) {
+            sys_close(child); /* unlinked meanwhile */
+            continue;
+        }
+        if (S_ISDIR(st.st_mode)) {
+            sync_below(child);
+        } else {
+            pthread_mutex_lock(&lock);
+            uint32_t id = number_known(st.st_ino);
+            pthread_mutex_unlock(&lock);
+            sync_file(child, id);
+        }
+        sys_close(child);
+    }
+    if (walk != NULL)
+        closedir(walk);
+}
+
+void shim_disk_synced_all(void)
+{
+    int fd = copying ? sys_open(root, O_RDONLY | O_DIRECTORY) : -1;
+
+    if (fd < 0)
+        return;
+    sync_below(fd);
+    sys_close(fd);
+}
+
 bool shim_disk_begins_dirty(int fd)
 {
     bool begins = false;

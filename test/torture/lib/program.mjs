@@ -28,7 +28,7 @@ export function runProgram(file, args, { ms, env } = {}) {
 // larger one goes deeper.  units: what the last line counts, as [PATTERN, NAME].
 export const programTrial = (name, { size, largest, args, units }) =>
   run(name, async (t) => {
-    const program = t.needs(path.join(t.build, "test/fault", name.replace("store-", "")), "the program");
+    const program = t.needs(path.join(t.build, "test/fault", name.replace("store-", "").replaceAll("-", "_")), "the program");
     const sum = units.map(() => 0);
     let runs = 0, n = size;
     for (let seed = t.seed; t.left() > 0; seed++) {
