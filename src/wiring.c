@@ -1,13 +1,16 @@
-/* wiring.c: connects the server with JetStream and status.  Wiring only. */
+/* wiring.c: connects the server with JetStream, leaf links and status.  Wiring only. */
 #include "wiring.h"
 
 #include "api/api.h"
 #include "backup/backup.h"
 #include "base/clock.h"
+#include "leaf/leaf.h"
 #include "status/js_status.h"
 #include "status/status.h"
 
 #include <stdlib.h>
+
+/* --- JetStream -------------------------------------------------------------------------------- */
 
 static bool client_info(void *arg, const void *origin, struct mf_buf *json)
 {
@@ -71,12 +74,103 @@ static bool close_jetstream(void *arg, void (*closed)(void *closed_arg), void *c
     return false;
 }
 
+/* --- leaf links ------------------------------------------------------------------------------- */
+
+static uint64_t next_id(void *arg)
+{
+    return server_next_cid(((struct wiring *)arg)->server);
+}
+
+static void stall_publisher(void *arg, const void *origin)
+{
+    server_stall(((struct wiring *)arg)->server, origin);
+}
+
+static int leaf_port(void *arg)
+{
+    return server_open_port(((struct wiring *)arg)->server, SERVER_LEAFNODES, 0);
+}
+
+static void leaf_changed(void *arg, const struct leaf_link *l, bool up)
+{
+    status_leaf_changed(((struct wiring *)arg)->status, l, up);
+}
+
+static void accept_leaf(void *arg, struct net_conn *c, bool ws)
+{
+    leaf_accept(((struct wiring *)arg)->leaf, c, ws);
+}
+
+static void leaf_account_gone(void *arg, struct account *a)
+{
+    leaf_account_removed(((struct wiring *)arg)->leaf, a);
+}
+
+static int open_leaf(void *arg, struct server *s, const struct options *o, struct mf_error *e)
+{
+    struct wiring *w = arg;
+    struct leaf_setup setup = {.loop = w->loop,
+                               .accounts = server_accounts(s),
+                               .options = o,
+                               .server_id = server_id(s),
+                               .server_name = server_name(s),
+                               .version = SERVER_NATS_VERSION,
+                               .go_version = SERVER_GO_VERSION,
+                               .api_level = SERVER_API_LEVEL,
+                               .next_id = next_id,
+                               .stall = stall_publisher,
+                               .port = leaf_port,
+                               .changed = leaf_changed,
+                               .arg = w};
+
+    w->server = s; /* a reload may add remotes */
+    if (leaf_open(&w->leaf, &setup, e) != 0)
+        return e->code;
+    w->leaf_observer = (struct server_observer){.arg = w, .account_removed = leaf_account_gone};
+    server_observe(s, &w->leaf_observer);
+    server_on_leafnode(s, accept_leaf, w);
+    return 0;
+}
+
+static void reload_leaf(void *arg, const struct options *o)
+{
+    struct wiring *w = arg;
+
+    if (w->leaf != NULL)
+        leaf_reload(w->leaf, o);
+}
+
+static void leave_leaf(void *arg)
+{
+    struct wiring *w = arg;
+
+    if (w->leaf != NULL)
+        leaf_leaving(w->leaf);
+}
+
+static bool close_leaf(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
+{
+    struct wiring *w = arg;
+    struct leaf *lf = w->leaf;
+
+    if (lf == NULL)
+        return true;
+    w->leaf = NULL;
+    server_unobserve(&w->leaf_observer);
+    return leaf_close(lf, closed, closed_arg);
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
 static int open_status(void *arg, struct server *s, const struct options *o, struct mf_error *e)
 {
     struct wiring *w = arg;
 
     (void)o;
-    return status_open(&w->status, s, w->api, e);
+    if (status_open(&w->status, s, w->api, e) != 0)
+        return e->code;
+    status_show_leaf(w->status, w->leaf);
+    return 0;
 }
 
 static void leave_status(void *arg)
@@ -94,6 +188,8 @@ static bool close_status(void *arg, void (*closed)(void *closed_arg), void *clos
     return true;
 }
 
+/* --- all of them ------------------------------------------------------------------------------ */
+
 int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *e)
 {
     w->modules[0] = (struct server_module){.name = "JetStream",
@@ -102,7 +198,13 @@ int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *
                                            .reload = reload_jetstream,
                                            .leaving = leave_jetstream,
                                            .close = close_jetstream};
-    w->modules[1] = (struct server_module){.name = "status",
+    w->modules[1] = (struct server_module){.name = "leafnodes",
+                                           .arg = w,
+                                           .open = open_leaf,
+                                           .reload = reload_leaf,
+                                           .leaving = leave_leaf,
+                                           .close = close_leaf};
+    w->modules[2] = (struct server_module){.name = "status",
                                            .arg = w,
                                            .open = open_status,
                                            .leaving = leave_status,

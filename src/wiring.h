@@ -1,17 +1,19 @@
-/* wiring.h: a server with its modules, JetStream and status, on a loop.  Shared by mayfly.c and
- * program.c. */
+/* wiring.h: a server with its modules, JetStream, leaf links and status, on a loop.  Shared by
+ * mayfly.c and program.c. */
 #ifndef MAYFLY_WIRING_H
 #define MAYFLY_WIRING_H
 
-#include "server/server.h"
+#include "server/server_state.h"
 
 struct wiring {
     struct loop *loop;
     struct server *server; /* NULL: not started, or ended */
     struct api *api;       /* NULL: no JetStream */
     struct status *status;
+    struct leaf *leaf;
+    struct server_observer leaf_observer;
     char *name; /* copy of the server's name, for the api: a reload frees the options it is in */
-    struct server_module modules[2];
+    struct server_module modules[3];
 };
 
 /* Starts a server on w->loop; fills in the modules of *setup.  w stays where it is until

@@ -84,8 +84,38 @@ const char *account_domain_prefix(const struct account *a);
  * exports receive the message.  Returns the number of receivers, in any account. */
 size_t account_publish(struct account *a, const struct router_msg *m);
 
+/* --- for links to other servers --------------------------------------------------------------- */
+
+/* Links announce the subscriptions of an account to other servers.  A part of the server that
+ * serves many subjects with one wide subscription (`$JS.ACK.>`) declares here which of them it
+ * needs.  The struct is its owner's and outlives the account's use of it. */
+struct account_declarer {
+    void *arg;
+    /* Calls visit with each pattern that is declared. */
+    void (*each)(void *arg, void (*visit)(void *v, struct mf_slice pattern), void *v);
+    /* A link of the account became usable, or told of an API that it leads to. */
+    void (*linked)(void *arg);
+};
+void account_set_declarer(struct account *a, const struct account_declarer *d); /* NULL: none */
+/* A pattern is declared, or not any more. */
+void account_declare(struct account *a, struct mf_slice pattern, bool on);
+/* The reader of all this: the links of the account. */
+struct account_linker {
+    void *arg;
+    void (*declared)(void *arg, struct mf_slice pattern, bool on);
+};
+void account_set_linker(struct account *a, const struct account_linker *l); /* NULL: none */
+bool account_has_linker(const struct account *a); /* it has links, or may have some */
+void account_each_declared(const struct account *a, void (*visit)(void *v, struct mf_slice pattern),
+                           void *v);
+/* The sources of the account's mappings, those of the domain among them. */
+void account_each_mapping(const struct account *a, void (*visit)(void *v, struct mf_slice pattern),
+                          void *v);
+void account_linked(struct account *a); /* tells the declarer */
+
 struct account_counters { /* kept by the server, shown on pages */
     uint64_t in_msgs, in_bytes, out_msgs, out_bytes, slow_consumers;
+    uint64_t leaf_in_msgs, leaf_in_bytes, leaf_out_msgs, leaf_out_bytes; /* part of those above */
     uint32_t clients, leafnodes;
     uint64_t total_clients, subs;
 };

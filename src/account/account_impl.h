@@ -74,6 +74,8 @@ struct account {
     const struct options_account *options;
     struct sharing *sharing;
     struct account_counters counters;
+    const struct account_declarer *declarer;
+    const struct account_linker *linker;
     /* Answers to requests from other accounts: `_R_.XXXXXX.>`, subscribed at the first request. */
     struct router_sub reply_sub;
     char reply_prefix[12];
@@ -134,6 +136,8 @@ struct mappings;
 struct mapping_place {
     const char *cluster, *domain; /* NULL: none */
     bool whole_domain;
+    /* The domain that the plain names of the API lead to, in an account without JetStream. */
+    const char *other_domain; /* NULL: none */
 };
 MF_MUSTCHECK int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
                               const struct mapping_place *place, struct mf_error *e);
@@ -142,6 +146,9 @@ void mappings_free(struct mappings *m);
 bool mappings_concern(const struct mappings *m, struct mf_slice subject);
 void mappings_drop_domain(struct mappings *m);
 const char *mappings_domain(const struct mappings *m); /* its prefix, or NULL */
+/* The source of each mapping; m may be NULL. */
+void mappings_each(const struct mappings *m, void (*visit)(void *v, struct mf_slice pattern),
+                   void *v);
 /* Like account_map(). */
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap);
 

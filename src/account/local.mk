@@ -1,7 +1,7 @@
 # account: subject spaces and exports and imports.
 noinst_LIBRARIES += %D%/libaccount.a
 %C%_libaccount_a_SOURCES = \
-	%D%/account.c %D%/account_impl.h %D%/cycles.c %D%/sharing.c %D%/latency.c %D%/mapping.c \
+	%D%/account.c %D%/account_impl.h %D%/cycles.c %D%/declare.c %D%/sharing.c %D%/latency.c %D%/mapping.c \
 	%D%/reload.c %D%/reply.c %D%/service.c %D%/shadow.c %D%/text.c \
 	%D%/account.h
 %C%_libaccount_a_CPPFLAGS = $(AM_CPPFLAGS)

@@ -36,6 +36,7 @@ struct mappings {
     char *domain;      /* "$JS.<domain>.API.", or NULL */
     bool whole_domain; /* every subject behind it; else only those of `domain_names` */
     char *ttl_domain;  /* "$MAYFLY.<domain>.TTL.", or NULL */
+    char *other;       /* "$JS.<other domain>.API.", where the plain names lead, or NULL */
 };
 
 static void mapping_fini(struct mapping *m)
@@ -55,6 +56,7 @@ void mappings_free(struct mappings *m)
     free(m->items);
     free(m->domain);
     free(m->ttl_domain);
+    free(m->other);
     free(m);
 }
 
@@ -163,6 +165,9 @@ static int set_domain(struct mappings *m, const struct mapping_place *place)
     const char *domain = place->domain;
 
     m->whole_domain = place->whole_domain;
+    if (place->other_domain != NULL &&
+        (m->other = domain_prefix("$JS.", place->other_domain, ".API.")) == NULL)
+        return MF_NOMEM;
     if (domain == NULL)
         return 0;
     m->domain = domain_prefix("$JS.", domain, ".API.");
@@ -179,7 +184,7 @@ int mappings_new(struct mappings **out, const struct options_mapping *list, size
     struct mappings *m;
 
     *out = NULL;
-    if (n == 0 && place->domain == NULL)
+    if (n == 0 && place->domain == NULL && place->other_domain == NULL)
         return 0;
     m = calloc(1, sizeof *m);
     if (m == NULL || (m->items = calloc(n + 1, sizeof *m->items)) == NULL ||
@@ -288,10 +293,29 @@ static ssize_t ttl_domain_apply(const struct mappings *m, struct mf_slice subjec
         cap);
 }
 
+/* The plain names, of the API and of keys and objects, lead to the other domain. */
+static ssize_t other_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap)
+{
+    static const struct mf_slice api = MF_LIT("$JS.API.");
+
+    if (mf_starts(subject, "$JS.API."))
+        return join_subject(mf_str(m->other),
+                            mf_slice(subject.ptr + api.len, subject.len - api.len), dst, cap);
+    if (mf_starts(subject, "$KV.") || mf_starts(subject, "$OBJ."))
+        return join_subject(mf_str(m->other), subject, dst, cap);
+    return 0;
+}
+
 static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, char *dst,
                             size_t cap)
 {
     struct mf_slice to = MF_LIT("$JS.API."), rest;
+
+    if (m->other != NULL) {
+        ssize_t n = other_apply(m, subject, dst, cap);
+        if (n != 0)
+            return n;
+    }
 
     if (m->domain == NULL || !mf_starts(subject, m->domain))
         return ttl_domain_apply(m, subject, dst, cap);
@@ -303,10 +327,31 @@ static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, c
     return join_subject(to, rest, dst, cap);
 }
 
+static void visit_prefix(const char *prefix, void (*visit)(void *v, struct mf_slice pattern),
+                         void *v)
+{
+    char *pattern = prefix == NULL ? NULL : domain_prefix(prefix, ">", "");
+
+    if (pattern != NULL)
+        visit(v, mf_str(pattern));
+    free(pattern);
+}
+
+void mappings_each(const struct mappings *m, void (*visit)(void *v, struct mf_slice pattern),
+                   void *v)
+{
+    if (m == NULL)
+        return;
+    for (size_t i = 0; i < m->n; i++)
+        visit(v, m->items[i].source);
+    visit_prefix(m->domain, visit, v);
+    visit_prefix(m->ttl_domain, visit, v);
+}
+
 bool mappings_concern(const struct mappings *m, struct mf_slice subject)
 {
-    return m->n > 0 || ((m->domain != NULL || m->ttl_domain != NULL) && subject.len > 0 &&
-                        subject.ptr[0] == '$');
+    return m->n > 0 || ((m->domain != NULL || m->ttl_domain != NULL || m->other != NULL) &&
+                        subject.len > 0 && subject.ptr[0] == '$');
 }
 
 void mappings_drop_domain(struct mappings *m)

@@ -10,6 +10,7 @@
  * one call; hops record the exports it passed, so that no message passes the same export twice. */
 #include "account/account_impl.h"
 
+#include "codec/jsonw.h"
 #include "subject/subject.h"
 
 #include <stdlib.h>
@@ -67,18 +68,36 @@ static void copy_others(struct mf_buf *out, struct mf_slice hdr)
     }
 }
 
+/* Describes who asks.  Of a request that arrived on a link the account is known, and nothing that
+ * the other server says of it is trusted. */
+static bool describe_asker(const struct service_import *si, const struct router_msg *m,
+                           const struct hop *before, struct mf_buf *json)
+{
+    const struct accounts *as = si->importer->as;
+    bool detailed = before != NULL ? before->share : si->share;
+    struct jsonw w;
+    int64_t rtt = 0;
+
+    if (m->from == NULL)
+        return m->origin != NULL &&
+               as->info(as->info_arg, m->origin, detailed,
+                        before != NULL ? si->importer->name : NULL, json, &rtt);
+    jsonw_begin(&w, json, JSONW_COMPACT);
+    jsonw_object(&w, NULL);
+    jsonw_str(&w, "acc", si->importer->name);
+    jsonw_end(&w);
+    return true;
+}
+
 /* A value that the client sent is removed: the exporting account trusts this header. */
 static bool info_header(struct mf_buf *out, const struct service_import *si,
                         const struct router_msg *m, const struct hop *before)
 {
     const struct accounts *as = si->importer->as;
     struct mf_buf json = MF_BUF_INIT;
-    bool detailed = before != NULL ? before->share : si->share, written = false;
-    int64_t rtt = 0;
+    bool written = false;
 
-    if (as->info != NULL && m->origin != NULL &&
-        as->info(as->info_arg, m->origin, detailed, before != NULL ? si->importer->name : NULL,
-                 &json, &rtt)) {
+    if (as->info != NULL && describe_asker(si, m, before, &json)) {
         copy_others(out, m->msg->hdr);
         if (out->len == 0)
             mf_buf_puts(out, "NATS/1.0\r\n");
@@ -116,6 +135,7 @@ static bool cross_border(struct crossing *c, const struct router_msg *m, struct 
     c->rm = *m;
     c->rm.route = to;
     c->rm.msg = &c->msg;
+    c->rm.any_queue = true;
     c->mapped.more = NULL;
     if (into->sharing->mappings != NULL) {
         n = text_map(&c->mapped, into->sharing->mappings, to);

@@ -3,6 +3,7 @@
 #include "account/account_impl.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "subject/subject.h"
 
 #include <stdio.h>
@@ -60,6 +61,42 @@ static int sharing_add_exports(struct sharing *d, struct account *a,
     return 0;
 }
 
+/* As JetStream itself decides: $G has it where no other account is configured. */
+static bool has_jetstream(const struct account *a, const struct options *o,
+                          const struct options_account *oa)
+{
+    if (!o->jetstream.enabled)
+        return false;
+    if (oa != NULL && oa->js.enabled)
+        return true;
+    if (strcmp(a->name, ACCOUNT_GLOBAL) != 0)
+        return false;
+    for (size_t i = 0; i < o->naccounts; i++)
+        if (strcmp(o->accounts[i].name, ACCOUNT_GLOBAL) != 0 &&
+            (o->system_account == NULL || strcmp(o->accounts[i].name, o->system_account) != 0))
+            return false;
+    return true;
+}
+
+/* default_js_domain: for accounts without JetStream alone. */
+static const char *other_domain(const struct account *a, const struct options *o,
+                                const struct options_account *oa)
+{
+    const char *domain = NULL;
+
+    for (size_t i = 0; i < o->default_js_domains.n; i++)
+        if (strcmp(o->default_js_domains.items[i].key, a->name) == 0)
+            domain = o->default_js_domains.items[i].value;
+    if (!is_text(domain))
+        return NULL;
+    if (has_jetstream(a, o, oa)) {
+        log_warn("Skipping Default Domain \"%s\", set for JetStream enabled account \"%s\"", domain,
+                 a->name);
+        return NULL;
+    }
+    return domain;
+}
+
 /* The global account's own block counts only where the top level has no mappings. */
 static int sharing_add_mappings(struct sharing *d, const struct account *a, const struct options *o,
                                 const struct options_account *oa, bool system, struct mf_error *e)
@@ -70,6 +107,8 @@ static int sharing_add_mappings(struct sharing *d, const struct account *a, cons
 
     if (o->jetstream.enabled && is_text(o->jetstream.domain))
         place.domain = o->jetstream.domain;
+    if (!system)
+        place.other_domain = other_domain(a, o, oa);
     if (top)
         return mappings_new(&d->mappings, o->mappings, o->nmappings, &place, e);
     return mappings_new(&d->mappings, oa == NULL ? NULL : oa->mappings,

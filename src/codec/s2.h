@@ -19,11 +19,14 @@ MF_MUSTCHECK int s2_uncompress(uint8_t *dst, size_t n, struct mf_slice block);
  * CRC32C, compressed where that saves something. */
 void s2_frame_begin(struct mf_buf *out);
 void s2_frame_add(struct mf_buf *out, struct mf_slice bytes);
+void s2_frame_add_plain(struct mf_buf *out, struct mf_slice bytes); /* never compressed */
 
 /* Reading frames piece by piece. */
 struct s2_reader {
     struct mf_buf in; /* bytes whose chunk is not complete yet, or waits for its turn */
     size_t done;      /* of `in`: read already */
+    size_t chunk_max; /* of a chunk, as it comes and uncompressed; 0: S2_CHUNK_MAX, and whatever
+                         length chunks to skip have */
     bool started;     /* the stream identifier was seen */
     bool more;        /* a whole chunk may be left in `in` */
 };

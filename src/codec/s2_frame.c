@@ -12,6 +12,7 @@
 #define CHUNK        65536u /* of what we write */
 #define HEAD         4u
 #define CRC          4u
+#define KEEP         (128u << 10) /* the room for incoming bytes that stays */
 #define CHUNK_DATA   0x00
 #define CHUNK_PLAIN  0x01
 #define CHUNK_SKIP   0x80
@@ -105,16 +106,16 @@ static void put_head(uint8_t *p, uint8_t type, size_t body, uint32_t crc)
         p[HEAD + i] = (uint8_t)(crc >> (8 * i));
 }
 
-static void add_chunk(struct mf_buf *out, struct mf_slice bytes)
+static void add_chunk(struct mf_buf *out, struct mf_slice bytes, bool compress)
 {
-    uint8_t *p = mf_buf_reserve(out, HEAD + CRC + s2_bound(bytes.len));
+    uint8_t *p = mf_buf_reserve(out, HEAD + CRC + (compress ? s2_bound(bytes.len) : bytes.len));
     uint32_t crc = masked_crc(bytes);
     uint8_t type = CHUNK_DATA;
     size_t n;
 
     if (p == NULL)
         return;
-    n = s2_compress(p + HEAD + CRC, bytes);
+    n = compress ? s2_compress(p + HEAD + CRC, bytes) : bytes.len;
     if (n >= bytes.len - bytes.len / 8) { /* as it is: quicker to read */
         type = CHUNK_PLAIN;
         n = bytes.len;
@@ -124,15 +125,25 @@ static void add_chunk(struct mf_buf *out, struct mf_slice bytes)
     out->len += HEAD + CRC + n;
 }
 
-void s2_frame_add(struct mf_buf *out, struct mf_slice bytes)
+static void add_chunks(struct mf_buf *out, struct mf_slice bytes, bool compress)
 {
     while (bytes.len > 0) {
         size_t n = bytes.len < CHUNK ? bytes.len : CHUNK;
 
-        add_chunk(out, mf_slice(bytes.ptr, n));
+        add_chunk(out, mf_slice(bytes.ptr, n), compress);
         bytes.ptr += n;
         bytes.len -= n;
     }
+}
+
+void s2_frame_add(struct mf_buf *out, struct mf_slice bytes)
+{
+    add_chunks(out, bytes, true);
+}
+
+void s2_frame_add_plain(struct mf_buf *out, struct mf_slice bytes)
+{
+    add_chunks(out, bytes, false);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -163,7 +174,13 @@ static uint32_t get_crc(struct mf_slice *body)
     return v;
 }
 
-static int read_data(uint8_t type, struct mf_slice body, struct mf_buf *out)
+static size_t chunk_max(const struct s2_reader *r)
+{
+    return r->chunk_max == 0 || r->chunk_max > S2_CHUNK_MAX ? S2_CHUNK_MAX : r->chunk_max;
+}
+
+static int read_data(const struct s2_reader *r, uint8_t type, struct mf_slice body,
+                     struct mf_buf *out)
 {
     uint32_t crc;
     uint8_t *to;
@@ -175,7 +192,7 @@ static int read_data(uint8_t type, struct mf_slice body, struct mf_buf *out)
     n = body.len;
     if (type == CHUNK_DATA && s2_length(body, &n) != 0)
         return MF_CORRUPT;
-    if (n > S2_CHUNK_MAX)
+    if (n > chunk_max(r))
         return MF_CORRUPT;
     to = mf_buf_reserve(out, n);
     if (to == NULL)
@@ -201,12 +218,12 @@ static int read_chunk(struct s2_reader *r, uint8_t type, struct mf_slice body, s
     if (!r->started)
         return MF_CORRUPT;
     if (type == CHUNK_DATA || type == CHUNK_PLAIN)
-        return read_data(type, body, out);
+        return read_data(r, type, body, out);
     return type >= CHUNK_SKIP ? 0 : MF_CORRUPT;
 }
 
 /* The length of the chunk's body; false for an impossible one, which is refused before its bytes
- * arrive.  Chunks to skip may have any length. */
+ * arrive. */
 static bool body_length(const struct s2_reader *r, const uint8_t *head, size_t *n)
 {
     *n = (size_t)head[1] | (size_t)head[2] << 8 | (size_t)head[3] << 16;
@@ -215,15 +232,18 @@ static bool body_length(const struct s2_reader *r, const uint8_t *head, size_t *
     if (!r->started)
         return false;
     if (head[0] == CHUNK_DATA || head[0] == CHUNK_PLAIN)
-        return *n >= CRC && *n <= CRC + s2_bound(S2_CHUNK_MAX);
-    return head[0] >= CHUNK_SKIP;
+        return *n >= CRC && *n <= CRC + s2_bound(chunk_max(r));
+    return head[0] >= CHUNK_SKIP && (r->chunk_max == 0 || *n <= s2_bound(chunk_max(r)));
 }
 
 int s2_reader_feed(struct s2_reader *r, struct mf_slice piece, struct mf_buf *out)
 {
     size_t before = out->len;
 
-    if (r->done > 0 && r->done >= r->in.len / 2) { /* so that moving the rest costs little */
+    if (r->done > 0 && r->done == r->in.len && r->in.cap > KEEP) {
+        mf_buf_fini(&r->in); /* a large chunk was in it; the next one may be small */
+        r->done = 0;
+    } else if (r->done > 0 && r->done >= r->in.len / 2) { /* so that moving the rest costs little */
         mf_buf_consume(&r->in, r->done);
         r->done = 0;
     }

@@ -2,6 +2,7 @@
 #include "config/options.h"
 
 #include "config/options_impl.h"
+#include "config/options_leaf.h"
 
 #include <stdlib.h>
 
@@ -200,8 +201,6 @@ static void read_default_js_domain(struct opt *c, const struct conf_value *v, vo
         if (strcmp(v->items[i]->key, "$G") == 0)
             o->default_js_domain = domain;
     }
-    if (v->nitems > 0) /* it leads over a leaf node */
-        opt_inactive(c, v, v->key);
 }
 
 static void read_top_mappings(struct opt *c, const struct conf_value *v, void *options)
@@ -373,6 +372,12 @@ struct options *options_new(struct mf_error *e)
         return NULL;
     }
     o->impl = impl;
+    o->leaf = arena_alloc(&impl->arena, sizeof *o->leaf);
+    if (o->leaf == NULL) {
+        options_free(o);
+        mf_fail(e, MF_NOMEM, "options");
+        return NULL;
+    }
     set_defaults(o);
     return o;
 }

@@ -249,6 +249,7 @@ struct options {
     struct options_unix unix_socket;
     struct options_websocket websocket;
     struct options_block leafnodes, cluster, gateway, mqtt;
+    struct options_leaf *leaf; /* the rest of leafnodes, see options_leaf.h; never NULL */
     struct options_jetstream jetstream;
     char *default_js_domain;                 /* of the global account */
     struct options_pairs default_js_domains; /* key: account, value: domain */

@@ -220,8 +220,6 @@ static void read_max_leafnodes(struct opt *c, const struct conf_value *v, void *
         return;
     }
     a->max_leafnodes = n;
-    if (n >= 0)
-        opt_inactive(c, v, v->key);
 }
 
 static const struct opt_field limit_fields[] = {

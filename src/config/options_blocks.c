@@ -1,6 +1,7 @@
 /* options_blocks.c: cluster, gateway and mqtt: every key is checked, ports are kept; the features
  * themselves are not active yet.  Leaf nodes are in options_leaf.c. */
 #include "config/options_impl.h"
+#include "config/options_leaf.h"
 
 #define BLOCK(member) offsetof(struct options_block, member)
 
@@ -62,7 +63,7 @@ bool opt_read_url(struct opt *c, const struct conf_value *v, const char *what,
 }
 
 void opt_read_urls(struct opt *c, const struct conf_value *v, const char *what,
-                   struct options_list *out)
+                   struct options_list *out, struct options_list *whole)
 {
     if (!opt_is_array(c, v, "an array of urls") || !opt_is_few(c, v))
         return;
@@ -73,51 +74,16 @@ void opt_read_urls(struct opt *c, const struct conf_value *v, const char *what,
                               strcmp(v->items[k]->u.s, v->items[i]->u.s) == 0);
         if (again)
             opt_deprecated(c, v->items[i], "Duplicate %s entry detected", what);
-        else
-            opt_read_url(c, v->items[i], what, out);
+        else if (opt_read_url(c, v->items[i], what, out) && whole != NULL)
+            opt_list_add(c, whole, v->items[i]->u.s);
     }
 }
 
-static void read_thresholds(struct opt *c, const struct conf_value *v, void *ignored)
+static void read_unused_compression(struct opt *c, const struct conf_value *v, void *block)
 {
-    int64_t ns;
-    (void)ignored;
-    if (!opt_is_array(c, v, "an array of durations"))
-        return;
-    for (size_t i = 0; i < v->nitems; i++)
-        opt_duration_text(c, v->items[i], &ns);
-}
-
-static const struct opt_field compression_fields[] = {
-    {"mode", OPT_STRING, 0, NULL, 0, 0},
-    {"rtt_thresholds thresholds rtts rtt", OPT_FN, OPT_DROP, read_thresholds, 0, 0},
-};
-
-void opt_read_compression(struct opt *c, const struct conf_value *v, void *block)
-{
-    static const char *const modes[] = {
-        "on",      "enabled", "true",      "not supported", "not_supported", "disabled",
-        "off",     "false",   "accept",    "auto",          "s2_auto",       "fast",
-        "s2_fast", "better",  "s2_better", "best",          "s2_best"};
-    char *mode = NULL;
+    struct options_compression unused = {0};
     (void)block;
-    if (v->type == CONF_BOOL)
-        return;
-    if (v->type == CONF_STRING)
-        opt_string(c, v, &mode);
-    else if (v->type == CONF_MAP)
-        opt_map(c, v, OPT_BLOCK(compression_fields), &mode);
-    else
-        opt_error(c, v, "field \"%s\" should be a boolean or a structure, got %s", v->key,
-                  conf_type_name(v->type));
-    for (size_t i = 0; mode != NULL && i < MF_COUNT(modes); i++)
-        if (mf_eq_nocase(mf_str(mode), modes[i]))
-            return;
-    if (mode != NULL && mode[0] != '\0')
-        opt_error(c, v,
-                  "unsupported compression mode \"%s\"; expected off, accept, s2_auto, s2_fast, "
-                  "s2_better or s2_best",
-                  mode);
+    opt_read_compression(c, v, &unused);
 }
 
 /* --- cluster ---------------------------------------------------------------------------------- */
@@ -171,7 +137,7 @@ static void read_gateway_auth(struct opt *c, const struct conf_value *v, void *b
 static void read_routes(struct opt *c, const struct conf_value *v, void *block)
 {
     struct options_block *b = block;
-    opt_read_urls(c, v, "route", &b->remotes);
+    opt_read_urls(c, v, "route", &b->remotes, NULL);
     b->nremotes = b->remotes.n;
 }
 
@@ -228,7 +194,7 @@ static const struct opt_field cluster_fields[] = {
     {"permissions", OPT_FN, 0, read_cluster_permissions, 0, 0},
     {"pool_size", OPT_FN, 0, read_pool_size, 0, 0},
     {"accounts", OPT_FN, 0, read_pinned_accounts, 0, 0},
-    {"compression", OPT_FN, 0, opt_read_compression, 0, 0},
+    {"compression", OPT_FN, 0, read_unused_compression, 0, 0},
     {"ping_interval", OPT_FN, 0, read_cluster_ping, 0, 0},
     {"ping_max", OPT_INT, OPT_DROP, NULL, 0, 0},
     {"write_deadline", OPT_DURATION, OPT_DROP, NULL, 0, 0},
@@ -263,7 +229,7 @@ static void read_gateway_urls(struct opt *c, const struct conf_value *v, void *r
 {
     struct gateway_remote *g = remote;
     size_t before = c->o->gateway.remotes.n;
-    opt_read_urls(c, v, "gateway", &c->o->gateway.remotes);
+    opt_read_urls(c, v, "gateway", &c->o->gateway.remotes, NULL);
     g->nurls += c->o->gateway.remotes.n - before;
 }
 

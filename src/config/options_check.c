@@ -69,6 +69,7 @@ static void fill_defaults(struct opt *c)
     for (size_t i = 0; i < MF_COUNT(blocks); i++)
         if (blocks[i]->listens && !is_text(blocks[i]->host))
             blocks[i]->host = arena_str(c->a, "0.0.0.0");
+    opt_finish_leaf(c);
     if (o->websocket.set && !is_text(o->websocket.host))
         o->websocket.host = arena_str(c->a, "0.0.0.0");
 }

@@ -211,11 +211,17 @@ void opt_read_ocsp_peer(struct opt *c, const struct conf_value *v);
 void opt_read_block_listen(struct opt *c, const struct conf_value *v, void *block);
 void opt_read_unused_tls(struct opt *c, const struct conf_value *v, void *block);
 void opt_read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *block);
-void opt_read_compression(struct opt *c, const struct conf_value *v, void *block);
+void opt_read_compression(struct opt *c, const struct conf_value *v, void *compression);
 bool opt_read_url(struct opt *c, const struct conf_value *v, const char *what,
                   struct options_list *out);
+/* whole (may be NULL) gets the same entries as they are written, with their secrets. */
 void opt_read_urls(struct opt *c, const struct conf_value *v, const char *what,
-                   struct options_list *out);
+                   struct options_list *out, struct options_list *whole);
+/* A URL that opt_read_url() found valid, in parts.  port: the default.  false: out of memory. */
+struct options_leaf_url;
+bool opt_split_leaf_url(struct arena *a, const char *text, int port, struct options_leaf_url *out);
+/* Fills the defaults of the leafnodes block. */
+void opt_finish_leaf(struct opt *c);
 void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
 void opt_read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
 

@@ -61,6 +61,9 @@ struct consumer_host {
      * `interest` true. */
     void (*await_interest)(void *arg, struct consumer *c, bool on);
     void (*event)(void *arg, const struct consumer_event *e);
+    /* c was added to its stream's consumers, or is about to leave them; not called by
+     * consumers_close().  NULL: nobody asks. */
+    void (*present)(void *arg, const struct consumer *c, bool on);
     void *arg;
     struct consumer_codec {
         int (*encode)(const struct consumer_config *c, struct mf_buf *out);

@@ -63,6 +63,12 @@ int consumers_reserve(struct consumers *g)
     return mf_array_reserve(&g->at, &g->cap, g->count + 1, sizeof(struct consumer *));
 }
 
+static void tell_present(const struct consumers *g, const struct consumer *c, bool on)
+{
+    if (g->host->present != NULL)
+        g->host->present(g->host->arg, c, on);
+}
+
 void consumers_insert(struct consumers *g, struct consumer *c)
 {
     size_t at;
@@ -72,6 +78,7 @@ void consumers_insert(struct consumers *g, struct consumer *c)
     g->at[at] = c;
     g->count++;
     g->direct += c->cfg.direct;
+    tell_present(g, c, true);
 }
 
 void consumers_remove(struct consumers *g, struct consumer *c)
@@ -80,6 +87,7 @@ void consumers_remove(struct consumers *g, struct consumer *c)
 
     if (!search_name(g, mf_str(c->name), &at) || g->at[at] != c)
         return;
+    tell_present(g, c, false);
     memmove(g->at + at, g->at + at + 1, (g->count - at - 1) * sizeof(struct consumer *));
     g->count--;
     g->direct -= c->cfg.direct;

@@ -208,6 +208,16 @@ static int parse_head(struct mf_slice head, struct http_request *out, const char
     return rc != 0 ? rc : check_body(out);
 }
 
+/* The field table stays untouched: clearing it would cost more than parsing. */
+static void clear_request(struct http_request *out)
+{
+    out->method = out->path = out->query = out->host = MF_SLICE_NONE;
+    out->minor = 0;
+    out->chunked = false;
+    out->body = 0;
+    out->nfields = 0;
+}
+
 ssize_t http_parse(const uint8_t *p, size_t n, size_t seen, size_t limit, struct http_request *out,
                    const char **fault)
 {
@@ -221,13 +231,45 @@ ssize_t http_parse(const uint8_t *p, size_t n, size_t seen, size_t limit, struct
     if (length == 0)
         return 0;
     *fault = BAD_REQUEST;
-    /* The field table stays untouched: clearing it would cost more than parsing. */
-    out->method = out->path = out->query = out->host = MF_SLICE_NONE;
-    out->minor = 0;
-    out->chunked = false;
-    out->body = 0;
-    out->nfields = 0;
+    clear_request(out);
     rc = parse_head(mf_slice(p, length), out, fault);
+    return rc != 0 ? rc : (ssize_t)length;
+}
+
+/* "HTTP/1.1 101 Switching Protocols"; the words may be missing. */
+static int parse_status_line(struct mf_slice line, struct http_request *out, int *status,
+                             const char **fault)
+{
+    uint64_t code;
+
+    if (line.len < 12 || line.ptr[8] != ' ' || (line.len > 12 && line.ptr[12] != ' ') ||
+        mf_parse_u64(mf_slice(line.ptr + 9, 3), &code) != 0 || code < 100)
+        return MF_PROTO;
+    *status = (int)code;
+    return parse_version(mf_slice(line.ptr, 8), out, fault);
+}
+
+ssize_t http_parse_answer(const uint8_t *p, size_t n, size_t seen, size_t limit,
+                          struct http_request *out, int *status, const char **fault)
+{
+    size_t length = head_length(p, n, seen);
+    struct mf_slice head = mf_slice(p, length), line;
+    int rc;
+
+    *fault = "the head of the answer is too long";
+    if (length > limit || (length == 0 && n >= limit))
+        return MF_LIMIT;
+    if (length == 0)
+        return 0;
+    *fault = "the answer is not HTTP";
+    clear_request(out);
+    rc = parse_status_line(next_line(&head), out, status, fault);
+    while (rc == 0 && head.len > 0) {
+        line = next_line(&head);
+        if (line.len == 0)
+            break;
+        rc = parse_field(line, out, fault);
+    }
     return rc != 0 ? rc : (ssize_t)length;
 }
 

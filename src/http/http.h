@@ -33,6 +33,11 @@ struct http_request {
 ssize_t http_parse(const uint8_t *p, size_t n, size_t seen, size_t limit, struct http_request *out,
                    const char **fault);
 
+/* The same for the head of an answer: *status and the fields of *out.  seen, limit, results: as
+ * above; *fault says what is wrong with the answer. */
+ssize_t http_parse_answer(const uint8_t *p, size_t n, size_t seen, size_t limit,
+                          struct http_request *out, int *status, const char **fault);
+
 /* The first field of that name (any case); false: none. */
 bool http_get(const struct http_request *r, const char *name, struct mf_slice *value);
 /* Whether a comma-separated list, over all fields of that name, holds the token (any case). */

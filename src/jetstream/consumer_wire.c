@@ -219,12 +219,14 @@ void wire_init(struct js_account *ja)
         .largest = host_largest,
         .await_interest = host_await,
         .event = consumer_advisory,
+        .present = declare_present,
         .arg = ja,
         .codec = *ja->js->setup.hooks->consumer_codec,
     };
     sha256_short(mf_str(account_name(ja->account)),
                  js_wire(ja)->hash); /* distinguishes accounts of one domain */
     waits_init(ja);
+    declare_init(ja);
 }
 
 int wire_listen(struct js_account *ja, struct mf_error *e)
@@ -262,6 +264,7 @@ void wire_close(struct js_account *ja, struct stream *s, bool deleted)
 
     if (g == NULL)
         return;
+    declare_absent(ja, g);
     ingest_set_consumers(s, NULL); /* acks that arrive during the close find no consumer */
     waits_drop(ja, g);
     consumers_close(g, deleted);

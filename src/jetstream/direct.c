@@ -324,7 +324,7 @@ bool direct_get(struct js_account *ja, const struct router_msg *rm, struct mf_sl
         return false;
     if (g.reply.len == 0)
         return true;
-    if (MF_LIKELY(rm->origin != NULL || !direct_queue_waits(ja)))
+    if (MF_LIKELY(rm->origin != NULL || rm->from != NULL || !direct_queue_waits(ja)))
         direct_serve(ja, s, &g);
     else
         direct_queue_add(ja, &g);

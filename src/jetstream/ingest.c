@@ -223,6 +223,9 @@ static bool accept_publish(struct router_sub *sub, const struct router_msg *m)
         return true;
     }
     i->pub = (struct stream_publish){.msg = *m->msg, .done = finish_publish};
+    if (m->from !=
+        NULL) /* another server's word for the subject that receivers see decides nothing */
+        i->pub.msg.subject = m->route;
     i->in = in;
     i->long_reply = NULL;
     i->reply_len = reply.len;

@@ -247,6 +247,7 @@ static void unlisten_account(struct js_account *ja)
 {
     ja->js->setup.hooks->account_unlisten(ja);
     wire_unlisten(ja);
+    declare_fini(ja);
 }
 
 static void account_free(struct js_account *ja)

@@ -54,6 +54,7 @@ struct js_wire {
     struct consumer_host consumer_host;
     struct consumer_waits waits;
     struct source_host source_host;
+    struct account_declarer declarer;
     struct table mirrors; /* source_wire.c: mirrors that answer direct gets of their origin */
     char hash[9];         /* of the account's name, as newer ack subjects show it */
     struct direct_queue direct;
@@ -73,6 +74,12 @@ void ingest_remove(struct stream *s);
 void ingest_fini(void); /* frees the pool of pending publishes */
 void ingest_set_consumers(struct stream *s, struct consumers *g);
 struct source_wire *ingest_sources(struct stream *s); /* NULL: the stream has no data */
+
+/* declare.c: the interest that `$JS.ACK.>` and `$JS.FC.>` stand for, for links to other servers. */
+void declare_init(struct js_account *ja);
+void declare_fini(struct js_account *ja);
+void declare_present(void *js_account, const struct consumer *c, bool on);
+void declare_absent(struct js_account *ja, struct consumers *g); /* all of them leave */
 
 /* event.c */
 void events_drop(struct js_account *ja); /* frees events that are not sent yet */

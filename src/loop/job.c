@@ -88,7 +88,12 @@ void loop_jobs_begin(struct loop *l)
 {
     /* A few syncs at once let a disk order them; more only queue up in the kernel. */
     static const unsigned most[LOOP_POOLS] = {
-        [LOOP_DISK] = 4, [LOOP_READ] = 4, [LOOP_UPKEEP] = 4, [LOOP_OUTSIDE] = LOOP_OUTSIDE_MOST};
+        [LOOP_DISK] = 4,
+        [LOOP_READ] = 4,
+        [LOOP_UPKEEP] = 4,
+        [LOOP_NAMES] = 4,
+        [LOOP_OUTSIDE] = LOOP_OUTSIDE_MOST,
+    };
 
     for (int i = 0; i < LOOP_POOLS; i++) {
         struct loop_workers *w = &l->workers[i];

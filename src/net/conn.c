@@ -245,6 +245,10 @@ void net_conn_work(struct net_conn *c)
         work_closing(c, todo);
         return;
     }
+    if ((todo & TODO_EXPIRED) && (c->flags & CONN_CONNECTING)) {
+        net_dial_late(c);
+        return;
+    }
     if ((todo & TODO_EXPIRED) && (c->flags & CONN_BLOCKED) && mf_list_empty(&c->timed)) {
         net_conn_end(c, NET_CLOSED_SLOW, 0, 0);
         return;
@@ -466,6 +470,8 @@ void net_resume(struct net_conn *c)
     c->flags &= ~(unsigned)CONN_PAUSED;
     net_conn_poll(c);
     net_conn_todo(c, TODO_SHOW);
+    if (c->flags & CONN_MORE)
+        net_lane_read(c);
 }
 
 void net_set_write_deadline(struct net_conn *c, int64_t ns)

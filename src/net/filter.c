@@ -23,6 +23,8 @@ void net_conn_set_filter(struct net_conn *c, const struct net_filter *f, void *s
     net_conn_todo(c, TODO_FLUSH);
 }
 
+/* --- bytes out -------------------------------------------------------------------------------- */
+
 int net_filter_wire(struct net_conn *c, const uint8_t *p, size_t n)
 {
     struct net_ext *x = c->ext;
@@ -37,20 +39,6 @@ int net_filter_wire(struct net_conn *c, const uint8_t *p, size_t n)
     if (!(c->flags & CONN_PUMPING))
         net_conn_todo(c, TODO_FLUSH);
     return 0;
-}
-
-void net_filter_input(struct net_conn *c, const uint8_t *p, size_t n)
-{
-    struct net_ext *x = c->ext;
-
-    if (c->flags & CONN_CLOSING)
-        return;
-    if (c->kept_for == FOR_FILTER && c->carry.len > 0) {
-        net_carry_append(c, p, n); /* paused before the filter saw its first bytes */
-        return;
-    }
-    if (x->filter->decode(x->filter_state, c, p, n) != 0)
-        net_conn_end(c, NET_CLOSED_FILTER, FILTER_LINGER_MS, 0);
 }
 
 void net_filter_pump(struct net_conn *c)
@@ -74,4 +62,28 @@ void net_filter_pump(struct net_conn *c)
         if (x->filter->farewell != NULL)
             x->filter->farewell(x->filter_state, c, (enum net_why)c->why);
     }
+}
+
+/* --- bytes in --------------------------------------------------------------------------------- */
+
+void net_filter_input(struct net_conn *c, const uint8_t *p, size_t n)
+{
+    struct net_ext *x = c->ext;
+
+    if (c->flags & CONN_CLOSING)
+        return;
+    if (c->kept_for == FOR_FILTER && c->carry.len > 0) {
+        net_carry_append(c, p, n); /* paused before the filter saw its first bytes */
+        return;
+    }
+    if (x->filter->decode(x->filter_state, c, p, n) != 0)
+        net_conn_end(c, NET_CLOSED_FILTER, FILTER_LINGER_MS, 0);
+}
+
+void net_filter_more(struct net_conn *c)
+{
+    if (c->flags & CONN_CLOSING)
+        return;
+    c->flags |= CONN_MORE;
+    net_lane_read(c);
 }

@@ -15,8 +15,8 @@ NET_FIXTURE = test/support/net_fixture.c test/support/net_fixture.h
 NET_TLS_FIXTURE = $(NET_FIXTURE) test/support/test_certs.c test/support/test_certs.h \
 	test/support/tls_client.c test/support/tls_client.h
 
-UNIT_TESTS += test/unit/net/net test/unit/net/net_flow test/unit/net/net_connect test/unit/net/net_chunk \
-	test/unit/net/net_filter test/unit/net/net_lend test/unit/net/net_lane \
+UNIT_TESTS += test/unit/net/net test/unit/net/net_flow test/unit/net/net_connect test/unit/net/net_dial test/unit/net/net_chunk \
+	test/unit/net/net_filter test/unit/net/net_filter_more test/unit/net/net_lend test/unit/net/net_lane \
 	test/unit/net/net_tls test/unit/net/net_tls_data
 test_unit_net_net_SOURCES = test/unit/net/test_net.c $(NET_FIXTURE)
 test_unit_net_net_LDADD = $(NET_TEST_LIBS)
@@ -27,6 +27,9 @@ test_unit_net_net_flow_CPPFLAGS = $(NET_TEST_CPPFLAGS)
 test_unit_net_net_connect_SOURCES = test/unit/net/test_net_connect.c $(NET_FIXTURE)
 test_unit_net_net_connect_LDADD = $(NET_TEST_LIBS)
 test_unit_net_net_connect_CPPFLAGS = $(NET_TEST_CPPFLAGS)
+test_unit_net_net_dial_SOURCES = test/unit/net/test_net_dial.c $(NET_FIXTURE)
+test_unit_net_net_dial_LDADD = $(NET_TEST_LIBS)
+test_unit_net_net_dial_CPPFLAGS = $(NET_TEST_CPPFLAGS)
 test_unit_net_net_chunk_SOURCES = test/unit/net/test_net_chunk.c
 test_unit_net_net_chunk_LDADD = $(NET_TEST_LIBS)
 test_unit_net_net_chunk_CPPFLAGS = $(NET_TEST_CPPFLAGS)
@@ -39,6 +42,9 @@ test_unit_net_net_lane_CPPFLAGS = $(NET_TEST_CPPFLAGS)
 test_unit_net_net_filter_SOURCES = test/unit/net/test_net_filter.c $(NET_TLS_FIXTURE)
 test_unit_net_net_filter_LDADD = $(NET_TEST_LIBS)
 test_unit_net_net_filter_CPPFLAGS = $(NET_TEST_CPPFLAGS)
+test_unit_net_net_filter_more_SOURCES = test/unit/net/test_net_filter_more.c $(NET_FIXTURE)
+test_unit_net_net_filter_more_LDADD = $(NET_TEST_LIBS)
+test_unit_net_net_filter_more_CPPFLAGS = $(NET_TEST_CPPFLAGS)
 test_unit_net_net_tls_SOURCES = test/unit/net/test_net_tls.c $(NET_TLS_FIXTURE)
 test_unit_net_net_tls_LDADD = $(NET_TEST_LIBS)
 test_unit_net_net_tls_CPPFLAGS = $(NET_TEST_CPPFLAGS)

@@ -89,6 +89,22 @@ MF_MUSTCHECK int net_adopt(struct net_conn **out, struct loop *l, int fd, const 
                            struct mf_error *e);
 /* The peer came without a network: through a socket of the file system, or net_adopt(). */
 bool net_conn_is_local(const struct net_conn *c);
+/* The same for servers far away: one time limit over looking up the name and connecting, shared
+ * among its addresses; these in turn from a random one on.  closed() names host and reason: "dial
+ * tcp 10.0.0.1:7422: i/o timeout". */
+struct net_dial_to {
+    const char *host;
+    int port;
+    int64_t timeout_ns; /* 0: none */
+    bool spread;        /* begin with any of the addresses */
+};
+MF_MUSTCHECK int net_dial(struct net_conn **out, struct loop *l, const struct net_dial_to *to,
+                          void (*connected)(void *arg), const struct net_handler *h, void *arg,
+                          struct mf_error *e);
+/* Lets the kernel find a peer that is gone without a word: a probe after idle_s seconds of silence
+ * and every interval_s, and the end when count of them, or bytes sent, stay without an answer for
+ * that long. */
+void net_conn_keep_alive(struct net_conn *c, int idle_s, int interval_s, int count);
 /* Begins reading.  *h must outlive the connection (usually static). */
 void net_conn_start(struct net_conn *c, const struct net_handler *h, void *arg);
 /* Same connection, new owner (an HTTP listener hands over to a WebSocket client). */
@@ -198,6 +214,9 @@ struct net_filter {
 void net_conn_set_filter(struct net_conn *c, const struct net_filter *f, void *state);
 void net_filter_plain(struct net_conn *c, const uint8_t *p, size_t n); /* to the handler */
 int net_filter_wire(struct net_conn *c, const uint8_t *p, size_t n);   /* to TLS or the socket */
+/* Inside decode(): it has more to give, from bytes that it holds, than it should in this turn.  It
+ * is called again without bytes in a later turn; until then nothing is read from the socket. */
+void net_filter_more(struct net_conn *c);
 
 /* --- TLS -------------------------------------------------------------------------------------- */
 struct net_tls_pair {

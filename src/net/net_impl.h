@@ -1,7 +1,8 @@
 /* net_impl.h: connections and their per-loop context, shared by the files of this folder only.
  *
  *     bytes in:   socket > shared buffer > [TLS] > [filter] > handler; the rest is kept in the
- * carry bytes out:  app queue > [filter: encode] > [TLS] > send queue > socket
+ *                 carry
+ *     bytes out:  app queue > [filter: encode] > [TLS] > send queue > socket
  *
  * Without TLS and filter the app queue is the send queue and `ext` is NULL.
  *
@@ -95,6 +96,7 @@ enum {
     CONN_YIELDED = 1 << 19,  /* net_yield(): kept bytes are shown in the lane's turn */
     CONN_LANED = 1 << 20,    /* `work` is in the lane's list, not in the context's */
     CONN_LOCAL = 1 << 21,    /* net_conn_is_local() */
+    CONN_MORE = 1 << 22,     /* net_filter_more() */
 };
 enum {
     TODO_SHOW = 1 << 0, /* kept bytes have a new reader */
@@ -226,6 +228,7 @@ void net_tls_free(struct tls_conn *t); /* NULL is fine */
 
 /* connect.c */
 void net_dial_ready(struct net_conn *c); /* the socket can be written: connected, or not */
+void net_dial_late(struct net_conn *c);  /* the time of this attempt is over */
 void net_dial_done(struct net_conn *c);  /* calls connected() */
 const char *net_dial_text(const struct net_conn *c);
 void net_dial_free(struct net_conn *c);

@@ -241,7 +241,7 @@ void net_read(struct net_conn *c)
     size_t total = 0, n;
     bool full = true;
 
-    while (full && total < NET_READ_BUDGET && net_conn_listens(c)) {
+    while (full && total < NET_READ_BUDGET && net_conn_listens(c) && !(c->flags & CONN_MORE)) {
         if (c->todo & TODO_SHOW) { /* kept bytes come before those that follow */
             c->todo &= (uint8_t)~TODO_SHOW;
             net_show(c);
@@ -271,6 +271,10 @@ void net_read_turn(struct net_conn *c)
         c->flags &= ~(unsigned)CONN_YIELDED;
         net_conn_poll(c); /* it may have stopped to watch for input */
         net_show(c);
+    }
+    if ((c->flags & CONN_MORE) && net_conn_listens(c)) {
+        c->flags &= ~(unsigned)CONN_MORE;
+        net_filter_input(c, NULL, 0);
     }
     if (net_conn_listens(c))
         net_read(c);

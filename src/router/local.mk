@@ -1,7 +1,7 @@
 # router: who wants which subject; queue groups.
 noinst_LIBRARIES += %D%/librouter.a
 %C%_librouter_a_SOURCES = \
-	%D%/router.c %D%/trie.c %D%/slots.c %D%/match.c %D%/cache.c %D%/check.c \
+	%D%/router.c %D%/trie.c %D%/slots.c %D%/match.c %D%/cache.c %D%/check.c %D%/stats.c \
 	%D%/router_impl.h %D%/trie_impl.h %D%/cache_impl.h \
 	%D%/router.h
 %C%_librouter_a_CPPFLAGS = $(AM_CPPFLAGS)
@@ -21,7 +21,10 @@ test_unit_router_router_limits_LDFLAGS = $(AM_LDFLAGS) \
 test_unit_router_router_model_SOURCES = test/unit/router/test_router_model.c
 test_unit_router_router_model_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
 test_unit_router_router_model_CPPFLAGS = $(TEST_CPPFLAGS)
-UNIT_TESTS += test/unit/router/router_damage
+UNIT_TESTS += test/unit/router/router_damage test/unit/router/router_remote
+test_unit_router_router_remote_SOURCES = test/unit/router/test_router_remote.c test/support/router_receiver.h
+test_unit_router_router_remote_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
+test_unit_router_router_remote_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_router_router_damage_SOURCES = test/unit/router/test_router_damage.c test/support/router_receiver.h
 test_unit_router_router_damage_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
 test_unit_router_router_damage_CPPFLAGS = $(TEST_CPPFLAGS)

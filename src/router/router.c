@@ -7,6 +7,7 @@
  * know of the others. */
 #include "router/router_impl.h"
 
+#include "base/array.h"
 #include "base/lend.h"
 #include "base/rand.h"
 #include "subject/subject.h"
@@ -117,6 +118,7 @@ int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice 
     if (n->len == 1)
         forget_answers(r, n);
     r->subs++;
+    r->remotes += s->remote != NULL;
     r->inserts++;
     if (MF_UNLIKELY(!mf_list_empty(&r->observers)))
         notify_subscribed(r, s);
@@ -135,6 +137,7 @@ void router_unsubscribe(struct router *r, struct router_sub *s)
         notify_unsubscribed(r, s);
     s->pattern = s->queue = MF_SLICE_NONE;
     r->subs--;
+    r->remotes -= s->remote != NULL;
     r->removes++;
     release_emptied(r, n);
 }
@@ -187,6 +190,7 @@ struct pin {
     struct node *node;
     uint32_t len;
     bool group, same;
+    bool linked; /* deliver_linked(): servers behind links are to be asked */
 };
 struct frame {
     struct pin *pin;
@@ -202,7 +206,7 @@ static bool frame_open(struct frame *f, struct answer a)
         return false;
     for (uint32_t i = 0; i < a.n; i++) {
         struct node *n = item_node(a.item[i]);
-        f->pin[i] = (struct pin){n, n->len, a.item[i] & ITEM_GROUP, a.item[i] & ITEM_SAME};
+        f->pin[i] = (struct pin){n, n->len, a.item[i] & ITEM_GROUP, a.item[i] & ITEM_SAME, false};
         n->busy++;
     }
     return true;
@@ -277,6 +281,167 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
     return taken;
 }
 
+/* --- servers behind links --------------------------------------------------------------------- */
+
+/* Plain subscriptions of this server.  *linked: there are some behind links, too. */
+static size_t deliver_here(struct node *n, uint32_t len, const struct router_msg *m, bool *linked)
+{
+    size_t taken = 0;
+
+    *linked = false;
+    for (uint32_t i = 0; i < len; i++) {
+        struct router_sub *s = node_slots(n)[i];
+        if (!sub_alive(s))
+            continue;
+        if (s->remote != NULL)
+            *linked = true;
+        else
+            taken += s->deliver(s, m);
+    }
+    return taken;
+}
+
+/* The next member at or behind (*k, *at), in a circle. */
+static struct router_sub *next_member(const struct pin *p, uint32_t count, uint32_t *k,
+                                      uint32_t *at)
+{
+    struct router_sub *s = node_slots(p[*k].node)[*at];
+
+    if (++*at == p[*k].len) {
+        *at = 0;
+        *k = *k + 1 == count ? 0 : *k + 1;
+    }
+    return s;
+}
+
+static uint32_t random_member(const struct pin *p, uint32_t count, uint32_t *k, uint32_t *at)
+{
+    uint32_t total = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        total += p[i].len;
+    *k = 0;
+    *at = total > 1 ? rand_below(total) : 0;
+    for (; *k + 1 < count && *at >= p[*k].len; ++*k)
+        *at -= p[*k].len;
+    return total;
+}
+
+static bool group_here(const struct pin *p, uint32_t count, const struct router_msg *m)
+{
+    uint32_t k, at, total = random_member(p, count, &k, &at);
+
+    for (; total > 0; total--) {
+        struct router_sub *s = next_member(p, count, &k, &at);
+        if (sub_alive(s) && s->remote == NULL && s->deliver(s, m))
+            return true;
+    }
+    return false;
+}
+
+enum { REMOTE_UNSEEN, REMOTE_TAKES, REMOTE_REFUSES };
+
+/* Whether the server takes the message; asked once a publish. */
+static bool remote_takes(struct router_remote *to, const struct router_msg *m,
+                         struct router_remote **seen)
+{
+    if (to->state == REMOTE_UNSEEN) {
+        to->state = to->takes(to, m) ? REMOTE_TAKES : REMOTE_REFUSES;
+        to->nqueues = 0;
+        to->next = *seen;
+        *seen = to;
+    }
+    return to->state == REMOTE_TAKES;
+}
+
+static void group_behind(const struct pin *p, uint32_t count, const struct router_msg *m,
+                         struct router_remote **seen)
+{
+    uint32_t k, at, total = random_member(p, count, &k, &at);
+
+    for (; total > 0; total--) {
+        struct router_sub *s = next_member(p, count, &k, &at);
+        struct router_remote *to = sub_alive(s) ? s->remote : NULL;
+        if (to == NULL || !remote_takes(to, m, seen) ||
+            mf_array_reserve(&to->queue, &to->room, to->nqueues + 1, sizeof *to->queue) != 0)
+            continue;
+        to->queue[to->nqueues++] = node_token(p->node);
+        return;
+    }
+}
+
+static void plain_behind(const struct pin *p, const struct router_msg *m,
+                         struct router_remote **seen)
+{
+    for (uint32_t i = 0; i < p->len; i++) {
+        struct router_sub *s = node_slots(p->node)[i];
+        if (sub_alive(s) && s->remote != NULL)
+            (void)remote_takes(s->remote, m, seen);
+    }
+}
+
+static bool is_group_listed(const struct router_msg *m, const struct node *group)
+{
+    if (m->from == NULL || m->any_queue)
+        return true;
+    for (uint32_t i = 0; i < m->nqueues; i++)
+        if (mf_eq(m->queue[i], node_token(group)))
+            return true;
+    return false;
+}
+
+/* First everything on this server, whose deliver() may do anything; then the links, which call
+ * nobody, so that their marks cannot be disturbed by a nested publish. */
+static size_t deliver_linked(struct router *r, struct answer a, const struct router_msg *m)
+{
+    struct router_remote *seen = NULL, *to;
+    struct frame f;
+    size_t taken = 0;
+
+    if (!frame_open(&f, a)) {
+        r->starved = true;
+        return 0;
+    }
+    for (uint32_t i = 0, next; i < f.n; i = next) {
+        struct pin *p = &f.pin[i];
+        for (next = i + 1; next < f.n && f.pin[next].same; next++)
+            continue;
+        if (!p->group) {
+            taken += deliver_here(p->node, p->len, m, &p->linked);
+            continue;
+        }
+        bool served = !is_group_listed(m, p->node) || group_here(p, next - i, m);
+        taken += served && is_group_listed(m, p->node);
+        p->linked = !served;
+    }
+    for (uint32_t i = 0, next; i < f.n; i = next) {
+        struct pin *p = &f.pin[i];
+        for (next = i + 1; next < f.n && f.pin[next].same; next++)
+            continue;
+        if (p->linked && p->group)
+            group_behind(p, next - i, m, &seen);
+        else if (p->linked)
+            plain_behind(p, m, &seen);
+    }
+    while ((to = seen) != NULL) {
+        seen = to->next;
+        if (to->state == REMOTE_TAKES)
+            taken += to->send(to, m, to->queue, to->nqueues);
+        to->state = REMOTE_UNSEEN;
+    }
+    frame_close(r, &f);
+    return taken;
+}
+
+void router_remote_fini(struct router_remote *r)
+{
+    free(r->queue);
+    r->queue = NULL;
+    r->room = 0;
+}
+
+/* --- publishing ------------------------------------------------------------------------------- */
+
 static inline size_t publish_message(struct router *r, const struct router_msg *m)
 {
     r->matches++;
@@ -284,6 +449,8 @@ static inline size_t publish_message(struct router *r, const struct router_msg *
     if (r->subs == 0)
         return 0;
     struct answer a = look_up(r, m->route, &r->hits);
+    if (MF_UNLIKELY(r->remotes > 0 || m->from != NULL))
+        return a.n == 0 ? 0 : deliver_linked(r, a, m);
     if (a.n != 1)
         return a.n == 0 ? 0 : deliver_frame(r, a, m);
     /* The most frequent case: one pattern. */
@@ -292,7 +459,7 @@ static inline size_t publish_message(struct router *r, const struct router_msg *
     size_t taken;
     n->busy++;
     if (group)
-        taken = deliver_group(&(struct pin){n, n->len, true, false}, 1, m);
+        taken = deliver_group(&(struct pin){n, n->len, true, false, false}, 1, m);
     else
         taken = deliver_plain(n, n->len, m);
     leave_node(r, n);
@@ -398,38 +565,4 @@ void router_each(struct router *r, void (*visit)(void *arg, struct router_sub *s
     struct each e = {visit, arg};
 
     trie_each(&r->trie, each_of_node, &e);
-}
-
-static uint64_t count_fanout(const struct cache_entry *e)
-{
-    uint64_t n = 0;
-
-    for (unsigned i = 0; i < e->n; i++)
-        if ((e->item[i] & ITEM_SAME) == 0)
-            n += e->item[i] & ITEM_GROUP ? 1 : item_node(e->item[i])->len;
-    return n;
-}
-
-void router_stats(struct router *r, struct router_stats *out)
-{
-    uint64_t sum = 0, fresh = 0;
-
-    *out = (struct router_stats){.subs = r->subs,
-                                 .inserts = r->inserts,
-                                 .removes = r->removes,
-                                 .matches = r->matches,
-                                 .cache_hits = r->hits};
-    for (uint32_t i = 0; i < r->cache.sets * CACHE_WAYS; i++) {
-        const struct cache_entry *e = r->cache.set[i / CACHE_WAYS].way[i % CACHE_WAYS];
-        if (e == NULL || !cache_fresh(&r->cache, e))
-            continue; /* nodes of a stale entry may be freed */
-        uint64_t n = count_fanout(e);
-        fresh++;
-        sum += n;
-        if (n > out->max_fanout)
-            out->max_fanout = n;
-    }
-    out->cache = fresh;
-    if (fresh > 0)
-        out->avg_fanout = (double)sum / (double)fresh;
 }

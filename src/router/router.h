@@ -18,19 +18,46 @@
 
 struct router;
 struct router_sub;
+struct router_remote;
 
 /* A message being published. route selects the subscriptions and may differ from msg->subject,
  * which receivers see.  Tokens of route are literal, even '*' and '>'; a route with an empty token
  * reaches nobody. origin: the publisher (a client), for echo and loop checks; may be NULL.
  * no_request: no publisher had a permission for this subject: the server sent the message (an
  * answer, a delivery, a republished copy), or it is an answer from another account.  The JetStream
- * API does not execute such a message. */
+ * API does not execute such a message.
+ * from: the link on which the message arrived; NULL: it was published here.  Such a message has no
+ * origin, and reaches only the queue groups that the other server lists; any_queue: a mapping or an
+ * import gave it another subject, of which that server knows no groups: all groups are reached. */
 struct router_msg {
     struct mf_slice route;
     const struct mf_msg *msg;
     const void *origin;
+    const struct router_remote *from;
+    const struct mf_slice *queue;
+    uint32_t nqueues;
+    bool any_queue;
     bool no_request;
 };
+
+/* Another server, behind a link.  Embedded in its owner, which zeroes it and fills the functions.
+ * Its subscriptions (router_sub.remote) receive each message once, after the subscribers of this
+ * server, however many of them match.  A member of a queue group behind a link is chosen only if no
+ * member on this server took the message.  Both functions must not use the router. */
+struct router_remote {
+    /* false: it does not take this message (it sent it, it may not see it). */
+    bool (*takes)(struct router_remote *r, const struct router_msg *m);
+    /* Sends it; queue: the groups in which the other server chooses a member.  false: not sent. */
+    bool (*send)(struct router_remote *r, const struct router_msg *m, const struct mf_slice *queue,
+                 uint32_t nqueues);
+    /* The router's, for the length of a publish: */
+    struct router_remote *next;
+    struct mf_slice *queue;
+    size_t room;
+    uint32_t nqueues;
+    uint8_t state;
+};
+void router_remote_fini(struct router_remote *r);
 
 /* Embedded in its owner, which zeroes it, fills `deliver` and frees it after router_unsubscribe().
  */
@@ -43,6 +70,9 @@ struct router_sub {
     void *node;                     /* NULL: not subscribed */
     uint32_t pos;
     bool client; /* the owner's: the subscription of a client, not one of the server itself */
+    /* The owner's: the server behind a link that has this subscription.  deliver() is then called
+     * only for messages of stream imports. */
+    struct router_remote *remote;
     /* The account's: its subscriptions in other accounts (account_subscribe). */
     void *shadows;
 };

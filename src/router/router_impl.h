@@ -7,6 +7,7 @@
 struct router {
     struct trie trie;
     struct cache cache;
+    uint64_t remotes; /* of subs: those of servers behind links */
     uint64_t subs, inserts, removes, matches, hits;
     bool starved;             /* the last look found no memory */
     struct mf_list observers; /* router_observer.link */

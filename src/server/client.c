@@ -539,11 +539,17 @@ void client_accept(struct server *s, struct net_conn *conn)
 void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r)
 {
     struct server *s = server;
-    bool leaf =
-        mf_ends(mf_str(r->path), "/leafnode"); /* not served: the INFO of a client would be wrong */
+    bool leaf = mf_ends(mf_str(r->path), "/leafnode");
     struct client *c = s->stopping || leaf ? NULL : client_new(s, conn, CLIENT_WS);
     char label[256];
 
+    if (leaf && !s->stopping && s->leafnode != NULL && s->opts->leafnodes.listens) {
+        s->leafnode(s->leafnode_arg, conn, true);
+        return;
+    }
+    if (leaf)
+        log_error("%s:%d - Not configured to accept leaf node connections: set leafnodes { port }",
+                  net_conn_ip(conn), net_conn_port(conn));
     if (c == NULL) {
         net_close(conn, 0);
         return;

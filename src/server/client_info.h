@@ -13,7 +13,7 @@ struct perms;
 struct router_sub;
 struct server;
 
-enum client_kind { CLIENT_TCP, CLIENT_WS };
+enum client_kind { CLIENT_TCP, CLIENT_WS, CLIENT_LEAF };
 
 /* A connection, open or closed.  Strings may be NULL. */
 struct client_info {
@@ -83,6 +83,8 @@ struct closed_client {
 /* Oldest first, at most max_closed_clients. */
 void server_each_closed(const struct server *s, void (*visit)(void *arg, struct closed_client *k),
                         void *arg);
+/* Keeps the record of a connection that is not the server's own: a leaf link.  stop_ns is set. */
+void closed_remember_info(struct server *s, const struct client_info *info);
 /* The record stays readable until it is released. */
 void closed_hold(struct closed_client *k);
 void closed_release(struct closed_client *k);

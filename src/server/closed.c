@@ -88,20 +88,18 @@ void closed_release(struct closed_client *k)
         free(k);
 }
 
-void closed_remember(struct client *c)
+/* c NULL: without subscriptions. */
+static void remember(struct server *s, const struct client *c, struct client_info info)
 {
-    struct server *s = c->srv;
     struct strings count = {NULL, 0}, copy;
-    struct client_info info;
     struct closed_client *k;
     size_t nsubs;
 
     if (s->stopping || s->opts->max_closed_clients <= 0)
         return;
-    client_info_of(c, &info);
     info.stop_ns = loop_wall_ns(s->loop);
     keep_info(&count, &info);
-    nsubs = keep_subs(&count, c, NULL);
+    nsubs = c != NULL ? keep_subs(&count, c, NULL) : 0;
     k = malloc(sizeof *k + nsubs * sizeof *k->subs + count.bytes);
     if (k == NULL)
         return;
@@ -112,12 +110,26 @@ void closed_remember(struct client *c)
     k->subs = (struct client_sub *)(void *)(k + 1);
     copy = (struct strings){(char *)(k->subs + nsubs), 0};
     keep_info(&copy, &k->info);
-    keep_subs(&copy, c, k->subs);
+    if (c != NULL)
+        keep_subs(&copy, c, k->subs);
     mf_list_push(&s->closed, &k->link);
     if (++s->nclosed > (uint64_t)s->opts->max_closed_clients) {
         unlist_record(mf_container(mf_list_pop(&s->closed), struct closed_client, link));
         s->nclosed--;
     }
+}
+
+void closed_remember(struct client *c)
+{
+    struct client_info info;
+
+    client_info_of(c, &info);
+    remember(c->srv, c, info);
+}
+
+void closed_remember_info(struct server *s, const struct client_info *info)
+{
+    remember(s, NULL, *info);
 }
 
 void closed_free_all(struct server *s)

@@ -5,7 +5,7 @@ noinst_LIBRARIES += %D%/libserver.a
 	%D%/client_pub.c %D%/client_sub.c %D%/client_timer.c %D%/client_trace.c %D%/client_trace_impl.h %D%/closed.c \
 	%D%/admission.c %D%/admission_impl.h %D%/advice.c %D%/departed.c %D%/files.c %D%/info.c %D%/lameduck.c %D%/log_setup.c \
 	%D%/modules.c %D%/ports.c %D%/reload.c %D%/server.c %D%/server.h %D%/server_impl.h %D%/server_state.h %D%/service.c %D%/service_impl.h %D%/state.c \
-	%D%/tls_setup.c %D%/unix_listen.c %D%/ws_listen.c
+	%D%/unix_listen.c %D%/ws_listen.c
 
 SERVER_LIBS = %D%/libserver.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \
 	src/account/libaccount.a \

@@ -38,6 +38,13 @@ static void idle_accepted(void *arg, struct net_conn *c)
     net_close(c, 0);
 }
 
+static void leafnode_accepted(void *arg, struct net_conn *c)
+{
+    struct server *s = arg;
+
+    s->leafnode(s->leafnode_arg, c, false);
+}
+
 static int listen_idle(struct server *s, struct mf_error *e)
 {
     const struct options_block *blocks[] = {&s->opts->leafnodes, &s->opts->cluster,
@@ -47,12 +54,19 @@ static int listen_idle(struct server *s, struct mf_error *e)
     for (size_t i = 0; i < MF_COUNT(blocks); i++) {
         if (!blocks[i]->set || !blocks[i]->listens)
             continue;
+        bool served = i == SERVER_LEAFNODES && s->leafnode != NULL;
         if (net_listen(&s->idle_listeners[i], s->loop, blocks[i]->host, blocks[i]->port,
-                       idle_accepted, s, e) != 0)
+                       served ? leafnode_accepted : idle_accepted, s, e) != 0)
             return mf_wrap(e, "listen for %s connections", names[i]);
-        log_warn("Listening for %s connections on %s:%d, but they are not served in this version",
-                 names[i], net_listener_host(s->idle_listeners[i]),
-                 net_listener_port(s->idle_listeners[i]));
+        if (served)
+            log_info("Listening for leafnode connections on %s:%d",
+                     net_listener_host(s->idle_listeners[i]),
+                     net_listener_port(s->idle_listeners[i]));
+        else
+            log_warn(
+                "Listening for %s connections on %s:%d, but they are not served in this version",
+                names[i], net_listener_host(s->idle_listeners[i]),
+                net_listener_port(s->idle_listeners[i]));
     }
     return 0;
 }

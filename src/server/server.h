@@ -88,6 +88,17 @@ void server_advise(const struct options *o, const struct options *said,
 MF_MUSTCHECK int server_open_log(const struct options *o, const struct server_guest *guest,
                                  struct mf_error *e);
 
+/* For the part of the program that serves leaf links, from its open() on: gets the connections to
+ * the listener of leafnodes {}, and those to the path /leafnode of the WebSocket listener (ws:
+ * upgraded already; it must set another handler).  Without it they are closed at once. */
+struct net_conn;
+void server_on_leafnode(struct server *s, void (*accepted)(void *arg, struct net_conn *c, bool ws),
+                        void *arg);
+uint64_t server_next_cid(struct server *s); /* an id for a connection, never used before */
+/* origin: of a message that a client published.  Its reader is slow: the client waits for a few
+ * milliseconds after the present command. */
+void server_stall(struct server *s, const void *origin);
+
 struct accounts *server_accounts(struct server *s);
 const char *server_name(const struct server *s);
 const char *server_id(const struct server *s);

@@ -11,6 +11,7 @@
 #include "config/options.h"
 #include "router/router.h"
 #include "server/server_state.h"
+#include "session/tls_setup.h"
 #include "base/table.h"
 #include "loop/work.h"
 #include "ws/ws.h"
@@ -36,6 +37,8 @@ struct server {
     struct net_listener *listener, *ws_listener, *unix_listener;
     struct net_listener *inherited[SERVER_FDS]; /* from the service manager */
     struct net_listener *idle_listeners[4];     /* leafnodes, cluster, gateway, mqtt */
+    void (*leafnode)(void *arg, struct net_conn *c, bool ws); /* NULL: leafnodes is idle, too */
+    void *leafnode_arg;
     struct monitor *http, *https;
     struct ws_options ws_opts;
     struct mf_buf ws_headers; /* extra lines of the handshake's answer */
@@ -123,11 +126,5 @@ int unix_check(const struct options *o, struct mf_error *e); /* owner and group 
 int unix_listen(struct server *s, struct mf_error *e);
 int inherited_listen(struct server *s, struct mf_error *e);
 void unix_close(struct server *s);
-
-/* --- tls_setup.c ------------------------------------------------------------------------------ */
-/* A block that is not set gives NULL. */
-int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
-/* The same for pages: their readers (Prometheus, a browser) need no certificate. */
-int tls_setup_pages(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
 
 #endif

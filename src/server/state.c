@@ -72,6 +72,26 @@ bool server_has_tls(const struct server *s)
     return s->tls != NULL;
 }
 
+/* --- for modules ------------------------------------------------------------------------------ */
+
+void server_on_leafnode(struct server *s, void (*accepted)(void *arg, struct net_conn *c, bool ws),
+                        void *arg)
+{
+    s->leafnode = accepted;
+    s->leafnode_arg = arg;
+}
+uint64_t server_next_cid(struct server *s)
+{
+    return ++s->next_cid;
+}
+void server_stall(struct server *s, const void *origin)
+{
+    struct client *publisher = (struct client *)(uintptr_t)origin;
+
+    if (!s->opts->no_fast_producer_stall)
+        publisher->stall_wanted = true;
+}
+
 /* --- ports ------------------------------------------------------------------------------------ */
 
 int server_open_port(const struct server *s, enum server_listener which, int otherwise)

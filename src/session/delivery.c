@@ -4,18 +4,12 @@
 #include "base/clock.h"
 #include "proto/proto.h"
 
-ssize_t delivery_write(struct delivery_output *o, struct net_conn *conn, struct mf_slice sid,
-                       const struct mf_msg *m, bool headers)
+/* Header and payload behind the control line, which begins at `at` and ends at `p`. */
+static inline ssize_t finish_write(struct delivery_output *o, struct net_conn *conn, uint8_t *at,
+                                   uint8_t *p, const struct mf_msg *m, size_t hdr, bool lend)
 {
-    size_t hdr = headers ? m->hdr.len : 0;
-    bool lend = net_may_lend(conn, m->payload.ptr, m->payload.len);
     size_t copied = lend ? 0 : m->payload.len;
-    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + copied + 2;
-    uint8_t *at = net_reserve(conn, room), *p = at;
 
-    if (MF_UNLIKELY(at == NULL))
-        return -1;
-    p += proto_msg_line(p, m->subject, sid, m->reply, hdr, m->payload.len);
     if (hdr > 0) {
         memcpy(p, m->hdr.ptr, hdr);
         p += hdr;
@@ -35,6 +29,33 @@ ssize_t delivery_write(struct delivery_output *o, struct net_conn *conn, struct 
         net_commit(conn, (size_t)(p - at));
     }
     return (ssize_t)(hdr + m->payload.len);
+}
+
+ssize_t delivery_write(struct delivery_output *o, struct net_conn *conn, struct mf_slice sid,
+                       const struct mf_msg *m, bool headers)
+{
+    size_t hdr = headers ? m->hdr.len : 0;
+    bool lend = net_may_lend(conn, m->payload.ptr, m->payload.len);
+    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + (lend ? 0 : m->payload.len) + 2;
+    uint8_t *at = net_reserve(conn, room), *p = at;
+
+    if (MF_UNLIKELY(at == NULL))
+        return -1;
+    p += proto_msg_line(p, m->subject, sid, m->reply, hdr, m->payload.len);
+    return finish_write(o, conn, at, p, m, hdr, lend);
+}
+
+ssize_t delivery_write_line(struct delivery_output *o, struct net_conn *conn, size_t room,
+                            size_t (*write)(const void *arg, uint8_t *dst), const void *arg,
+                            const struct mf_msg *m, bool headers)
+{
+    size_t hdr = headers ? m->hdr.len : 0;
+    bool lend = net_may_lend(conn, m->payload.ptr, m->payload.len);
+    uint8_t *at = net_reserve(conn, room + hdr + (lend ? 0 : m->payload.len) + 2);
+
+    if (MF_UNLIKELY(at == NULL))
+        return -1;
+    return finish_write(o, conn, at, at + write(arg, at), m, hdr, lend);
 }
 
 /* The kernel reports room in lumps of up to a megabyte; an honest but slow reader needs a second

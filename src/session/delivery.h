@@ -15,6 +15,11 @@ struct delivery_output {
  * out.  Returns the bytes of header and payload, or -1 without memory. */
 ssize_t delivery_write(struct delivery_output *o, struct net_conn *conn, struct mf_slice sid,
                        const struct mf_msg *m, bool headers);
+/* The same with another control line: write() fills at most `room` bytes at dst, its line end
+ * included, and returns how many. */
+ssize_t delivery_write_line(struct delivery_output *o, struct net_conn *conn, size_t room,
+                            size_t (*write)(const void *arg, uint8_t *dst), const void *arg,
+                            const struct mf_msg *m, bool headers);
 /* Whether the peer has read a notable amount recently; queued: net_queued(). */
 bool delivery_is_read(struct delivery_output *o, size_t queued, int64_t now_ns);
 

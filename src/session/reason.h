@@ -25,7 +25,15 @@
     X(REASON_NO_MEMORY, "Out of Memory", 1011)                                                     \
     X(REASON_KICKED, "Kicked", 1011)                                                               \
     X(REASON_WRITE, "Write Error", 1011)                                                           \
-    X(REASON_READ, "Read Error", 1011)
+    X(REASON_READ, "Read Error", 1011)                                                             \
+    X(REASON_MAX_SUBS, "Maximum Subscriptions Exceeded", 1008)                                     \
+    X(REASON_WRONG_PORT, "Incorrect Port", 1002)                                                   \
+    X(REASON_CLUSTER_NAMES, "Cluster Names Identical", 1002)                                       \
+    X(REASON_MIN_VERSION, "Minimum Version Required", 1002)                                        \
+    X(REASON_DUPLICATE_LEAF, "Duplicate Remote LeafNode Connection", 1008)                         \
+    X(REASON_MISSING_ACCOUNT, "Missing Account", 1008)                                             \
+    X(REASON_LOOP, "Loop Detected", 1008)                                                          \
+    X(REASON_REMOTE_REMOVED, "Remote Removed", 1001)
 #define REASON_ENUM(name, text, status) name,
 enum reason { REASON_NONE, REASONS(REASON_ENUM) };
 #undef REASON_ENUM

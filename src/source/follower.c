@@ -153,6 +153,7 @@ static void follow_consumer(struct follower *l, const struct upstream_answer *a,
         return;
     }
     l->state = FOLLOWER_FOLLOWING;
+    l->probe_ns = 0;
     l->failed = false;
     l->heard_ns = now_ns(l);
     l->lag = a->pending;
@@ -300,6 +301,7 @@ static void request_send(struct follower *l, const struct request *r)
         return;
     }
     l->state = FOLLOWER_ASKED;
+    l->asked_ns = now_ns(l);
     loop_timer_arm(l->timer, now_ns(l) + wait);
     if (follower_send(l, mf_buf_slice(&r->subject), mf_str(r->reply), mf_buf_slice(&r->hdr),
                       mf_buf_slice(&r->body)) == 0 &&
@@ -329,6 +331,22 @@ void follower_ask(struct follower *l)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
+static void check_silence(struct follower *l)
+{
+    int64_t now = now_ns(l);
+    bool lost = l->probe_ns != 0 && l->heard_ns < l->probe_ns;
+
+    if (lost && now < l->probe_ns + TRACK_PROBE_NS) {
+        loop_timer_arm(l->timer, l->probe_ns + TRACK_PROBE_NS);
+        return;
+    }
+    l->probe_ns = 0;
+    if (lost || now - l->heard_ns >= TRACK_SILENCE_NS)
+        follower_fail(l, NULL);
+    else
+        loop_timer_arm(l->timer, l->heard_ns + TRACK_SILENCE_NS);
+}
+
 static void fire_timer(void *arg)
 {
     struct follower *l = arg;
@@ -342,10 +360,34 @@ static void fire_timer(void *arg)
         fail_text(l, "no answer");
         break;
     case FOLLOWER_FOLLOWING:
-        if (now_ns(l) - l->heard_ns < TRACK_SILENCE_NS)
-            loop_timer_arm(l->timer, l->heard_ns + TRACK_SILENCE_NS);
-        else
-            follower_fail(l, NULL);
+        check_silence(l);
+        break;
+    default:
+        break;
+    }
+}
+
+void follower_linked(struct follower *l)
+{
+    int64_t now = now_ns(l);
+
+    switch (l->state) {
+    case FOLLOWER_WAITING:
+        l->fails = 0;
+        follower_later(l, 0);
+        break;
+    case FOLLOWER_ASKED:
+        if (now - l->asked_ns >= TRACK_LOST_NS)
+            follower_later(l, 0);
+        break;
+    case FOLLOWER_FOLLOWING:
+        /* A server that starts again within a second has lost its consumer too: only a message
+         * or a heartbeat from now on shows that it lives.  The interval of a consumer that
+         * somebody else made is unknown. */
+        if (l->src.consumer != NULL || l->probe_ns != 0)
+            break;
+        l->probe_ns = now;
+        loop_timer_arm(l->timer, now + TRACK_PROBE_NS);
         break;
     default:
         break;

@@ -39,6 +39,11 @@ void sources_close(struct sources *all, bool forever);
  * again.  O(streams that follow others). */
 void sources_retry(struct source_host *h, const char *upstream);
 
+/* A link to another server became usable, or it leads to an API that was out of reach: those that
+ * wait ask at once, requests that may be lost are sent again, and those that follow ask again
+ * unless they hear of their upstream within two seconds.  O(followers). */
+void sources_linked(struct source_host *h);
+
 /* The mirror has nearly caught up with its upstream since it began to follow. */
 bool sources_caught_up(const struct sources *all);
 

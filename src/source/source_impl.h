@@ -43,6 +43,8 @@ struct follower {
     uint64_t seen; /* the last message that was accepted and was no duplicate */
     uint64_t lag;
     int64_t heard_ns; /* 0: never */
+    int64_t asked_ns; /* the request that is under way */
+    int64_t probe_ns; /* since then it must be heard of; 0: nobody asks */
     unsigned fails;
     bool failed; /* error says why */
     struct js_error error;
@@ -88,6 +90,8 @@ void follower_free(struct follower *l);
 void follower_later(struct follower *l, int64_t delay_ns);
 /* Asks for a consumer now, or when the resume position is known. */
 void follower_ask(struct follower *l);
+/* A link became usable (sources_linked()). */
+void follower_linked(struct follower *l);
 /* It failed: asks again later, with a delay that grows with failures in a row. */
 void follower_fail(struct follower *l, const struct js_error *e);
 /* Publishes in the account. */

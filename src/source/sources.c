@@ -208,6 +208,18 @@ void sources_retry(struct source_host *h, const char *upstream)
     }
 }
 
+void sources_linked(struct source_host *h)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &h->all)
+    {
+        struct sources *all = mf_container(pos, struct sources, node);
+        for (size_t i = 0; i < all->n; i++)
+            follower_linked(all->at[i]);
+    }
+}
+
 /* --- what is known of them -------------------------------------------------------------------- */
 
 bool sources_caught_up(const struct sources *all)

@@ -26,6 +26,8 @@ uint64_t track_lag(uint64_t pending);
 #define TRACK_ANSWER_NS  30000000000 /* this long an answer is awaited */
 #define TRACK_RESET_NS   5000000000  /* one to CONSUMER.RESET */
 #define TRACK_SILENCE_NS 10000000000 /* an upstream this silent has failed */
+#define TRACK_LOST_NS    1000000000  /* a request as old as this may have been lost with a link */
+#define TRACK_PROBE_NS   2000000000  /* after a link came: the upstream is heard of by then */
 #define TRACK_NEAR       10          /* fewer to come: as good as caught up */
 
 #endif

@@ -1,7 +1,8 @@
 # status: pages, metrics, services and events of the system account.  Above the server and JetStream.
 noinst_LIBRARIES += %D%/libstatus.a
 %C%_libstatus_a_SOURCES = \
-	%D%/pages.c %D%/pages_account.c %D%/pages_connz.c %D%/pages_exports.c %D%/pages_health.c %D%/pages_impl.h \
+	%D%/pages.c %D%/pages_account.c %D%/connz_impl.h %D%/connz_sort.c %D%/pages_connz.c %D%/pages_exports.c %D%/pages_health.c %D%/pages_impl.h \
+	%D%/leaf_metrics.c %D%/pages_leaf.c %D%/pages_leaf_impl.h \
 	%D%/pages_metrics.c %D%/pages_process.c %D%/pages_root.c %D%/pages_subsz.c %D%/pages_varz.c \
 	%D%/assets_impl.h %D%/request_info.c %D%/status.c %D%/status.h %D%/status_impl.h \
 	%D%/sys.c %D%/sys_account.c %D%/sys_event.c %D%/sys_impl.h %D%/sys_options.c %D%/sys_page.c %D%/sys_request.c \
@@ -24,7 +25,7 @@ CLEANFILES += %D%/assets_data.c
 	done && \
 	sh $(srcdir)/tools/embed.sh $$list > $@.tmp && mv $@.tmp $@
 
-STATUS_LIBS = %D%/libstatus.a $(API_LIBS) $(SERVER_LIBS)
+STATUS_LIBS = %D%/libstatus.a src/leaf/libleaf.a $(API_LIBS) $(SERVER_LIBS)
 
 # pages: JetStream's part of each page is replaced.
 UNIT_TESTS += test/unit/status/pages test/unit/status/sys

@@ -44,14 +44,6 @@ static void get_gatewayz(void *arg, const struct monitor_request *q, struct moni
     json_begin(&w, r);
     page_gatewayz(arg, &w, NULL);
 }
-static void get_leafz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
-{
-    struct jsonw w;
-
-    (void)q;
-    json_begin(&w, r);
-    page_leafz(arg, &w, NULL);
-}
 /* Without JetStream: parameters are checked as with it. */
 static void get_jsz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
@@ -176,6 +168,17 @@ static void get_subsz(void *arg, const struct monitor_request *q, struct monitor
         monitor_param_i64(q, r, "limit", &s.limit) != 0)
         return;
     if (page_subsz(arg, &s, r->doc, NULL, &e) != 0)
+        refuse_query(r, &e);
+}
+
+static void get_leafz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
+{
+    struct leafz_query l = {.account = monitor_param(q, "acc")};
+    struct mf_error e;
+
+    if (monitor_param_bool(q, r, "subs", &l.subs) != 0)
+        return;
+    if (page_leafz(arg, &l, r->doc, NULL, &e) != 0)
         refuse_query(r, &e);
 }
 

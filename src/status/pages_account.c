@@ -156,19 +156,31 @@ int page_accountz(struct status *s, const char *account, struct doc *d, const ch
 
 /* --- /accstatz -------------------------------------------------------------------------------- */
 
-static void write_traffic(struct jsonw *w, const char *key, uint64_t msgs, uint64_t bytes)
+struct traffic {
+    uint64_t msgs, bytes;
+};
+
+static void traffic_fields(struct jsonw *w, struct traffic t)
 {
-    static const char *const none[] = {"gateways", "routes", "leafs"};
+    jsonw_u64(w, "msgs", t.msgs);
+    jsonw_u64(w, "bytes", t.bytes);
+}
+
+static void write_traffic(struct jsonw *w, const char *key, struct traffic all,
+                          struct traffic leafs)
+{
+    static const char *const none[] = {"gateways", "routes"};
 
     jsonw_object(w, key);
-    jsonw_u64(w, "msgs", msgs);
-    jsonw_u64(w, "bytes", bytes);
+    traffic_fields(w, all);
     for (size_t i = 0; i < MF_COUNT(none); i++) {
         jsonw_object(w, none[i]);
-        jsonw_u64(w, "msgs", 0);
-        jsonw_u64(w, "bytes", 0);
+        traffic_fields(w, (struct traffic){0});
         jsonw_end(w);
     }
+    jsonw_object(w, "leafs");
+    traffic_fields(w, leafs);
+    jsonw_end(w);
     jsonw_end(w);
 }
 
@@ -184,8 +196,10 @@ void page_account_stat_fields(struct account *a, struct jsonw *w)
     jsonw_u64(w, "leafnodes", n->leafnodes);
     jsonw_u64(w, "total_conns", n->clients + n->leafnodes);
     jsonw_u64(w, "num_subscriptions", t.subs);
-    write_traffic(w, "sent", n->out_msgs, n->out_bytes);
-    write_traffic(w, "received", n->in_msgs, n->in_bytes);
+    write_traffic(w, "sent", (struct traffic){n->out_msgs, n->out_bytes},
+                  (struct traffic){n->leaf_out_msgs, n->leaf_out_bytes});
+    write_traffic(w, "received", (struct traffic){n->in_msgs, n->in_bytes},
+                  (struct traffic){n->leaf_in_msgs, n->leaf_in_bytes});
     jsonw_u64(w, "slow_consumers", n->slow_consumers);
 }
 

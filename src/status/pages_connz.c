@@ -4,7 +4,8 @@
  * Between slices a page keeps the cids of open connections, and holds the records of closed ones.
  * A connection that closes after it was selected is not shown, so the list is rendered before the
  * count that precedes it. */
-#include "status/pages_impl.h"
+#include "status/connz_impl.h"
+#include "status/pages_leaf_impl.h"
 
 #include "base/clock.h"
 #include "base/msort.h"
@@ -12,113 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-struct row {
-    uint64_t cid;
-    uint64_t order;               /* sort key; equal ones are sorted by cid */
-    struct closed_client *closed; /* NULL: it is open; else held */
-};
-
-/* --- sorting ---------------------------------------------------------------------------------- */
-
-enum sort_key {
-    SORT_CID,
-    SORT_START,
-    SORT_SUBS,
-    SORT_PENDING,
-    SORT_MSGS_TO,
-    SORT_MSGS_FROM,
-    SORT_BYTES_TO,
-    SORT_BYTES_FROM,
-    SORT_LAST,
-    SORT_IDLE,
-    SORT_UPTIME,
-    SORT_STOP,
-    SORT_REASON,
-    SORT_RTT,
-};
-static const char *const sort_names[] = {
-    "cid",        "start", "subs", "pending", "msgs_to", "msgs_from", "bytes_to",
-    "bytes_from", "last",  "idle", "uptime",  "stop",    "reason",    "rtt"};
-
-static int sort_parse(const struct connz_query *q, enum sort_key *out, struct mf_error *e)
-{
-    *out = SORT_CID;
-    if (q->sort == NULL || q->sort[0] == '\0')
-        return 0;
-    for (size_t i = 0; i < MF_COUNT(sort_names); i++)
-        if (strcmp(q->sort, sort_names[i]) == 0) {
-            *out = (enum sort_key)i;
-            if ((*out == SORT_STOP || *out == SORT_REASON) && q->state != CONNZ_CLOSED)
-                return mf_fail(e, MF_INVAL, "sort by %s only valid on closed connections", q->sort);
-            return 0;
-        }
-    return mf_fail(e, MF_INVAL, "invalid sorting option: %s", q->sort);
-}
-
-/* 0 for times after that of the page: later slices see connections that were active since. */
-static int64_t time_since(int64_t from_ns, int64_t to_ns)
-{
-    return to_ns > from_ns ? to_ns - from_ns : 0;
-}
-
-static uint64_t sort_value(const struct client_info *i, enum sort_key key, int64_t now)
-{
-    switch (key) {
-    case SORT_CID:
-    case SORT_START: /* cids are given in the order of arrival */
-    case SORT_REASON:
-        return i->cid;
-    case SORT_SUBS:
-        return i->nsubs;
-    case SORT_PENDING:
-        return i->pending;
-    case SORT_MSGS_TO:
-        return i->out_msgs;
-    case SORT_MSGS_FROM:
-        return i->in_msgs;
-    case SORT_BYTES_TO:
-        return i->out_bytes;
-    case SORT_BYTES_FROM:
-        return i->in_bytes;
-    case SORT_LAST:
-        return (uint64_t)i->last_ns;
-    case SORT_IDLE:
-        return (uint64_t)time_since(i->last_ns, now);
-    case SORT_UPTIME:
-        return (uint64_t)time_since(i->start_ns, i->stop_ns != 0 ? i->stop_ns : now);
-    case SORT_STOP:
-        return (uint64_t)i->stop_ns;
-    case SORT_RTT:
-        return (uint64_t)i->rtt_ns;
-    }
-    return 0;
-}
-
-static int by_cid(const struct row *a, const struct row *b)
-{
-    return a->cid < b->cid ? -1 : a->cid > b->cid;
-}
-static int compare_ascending(const void *x, const void *y)
-{
-    const struct row *a = x, *b = y;
-
-    return a->order != b->order ? (a->order < b->order ? -1 : 1) : by_cid(a, b);
-}
-static int compare_descending(const void *x, const void *y)
-{
-    const struct row *a = x, *b = y;
-
-    return a->order != b->order ? (a->order > b->order ? -1 : 1) : by_cid(a, b);
-}
-/* Closed ones alone. */
-static int by_reason(const void *x, const void *y)
-{
-    const struct row *a = x, *b = y;
-    int d = strcmp(a->closed->info.reason, b->closed->info.reason);
-
-    return d != 0 ? d : by_cid(a, b);
-}
 
 /* --- a page under way ------------------------------------------------------------------------- */
 
@@ -132,9 +26,9 @@ struct connz {
     struct connz_query q; /* its strings are in mem */
     struct arena mem;
     const char *key;
-    enum sort_key sort;
+    enum connz_sort sort;
     int64_t limit, now_ns;
-    struct row *rows;
+    struct connz_row *rows;
     size_t n, cap, at, to; /* rows; the next one to look at or to show; the last one to show */
     uint64_t total, shown; /* of the account and state in the query, before the other filters */
     struct table_scan clients, subs;
@@ -178,9 +72,10 @@ static bool matches_query(const struct connz_query *q, const struct client_info 
     return matches_text(q->user, i->user) && !is_set(q->mqtt_client);
 }
 
-static void add_row(struct connz *z, const struct client_info *i, struct closed_client *closed)
+static void add_row(struct connz *z, const struct client_info *i, struct closed_client *closed,
+                    bool leaf)
 {
-    struct row *rows;
+    struct connz_row *rows;
 
     if (!matches_text(z->q.account, i->account))
         return;
@@ -196,7 +91,8 @@ static void add_row(struct connz *z, const struct client_info *i, struct closed_
         z->rows = rows;
         z->cap = z->cap == 0 ? 64 : 2 * z->cap;
     }
-    z->rows[z->n++] = (struct row){i->cid, sort_value(i, z->sort, z->now_ns), closed};
+    z->rows[z->n++] =
+        (struct connz_row){i->cid, connz_sort_value(i, z->sort, z->now_ns), closed, leaf};
     if (closed != NULL)
         closed_hold(closed);
 }
@@ -206,7 +102,7 @@ static void add_open(void *arg, const struct client *c)
     struct client_info i;
 
     client_info_of(c, &i);
-    add_row(arg, &i, NULL);
+    add_row(arg, &i, NULL, false);
 }
 
 static bool open_step(struct doc *d, void *state)
@@ -216,6 +112,24 @@ static bool open_step(struct doc *d, void *state)
     (void)d;
     return z->q.state != CONNZ_CLOSED &&
            server_clients_scan(z->s->server, &z->clients, add_open, z);
+}
+
+static void add_leaf(void *arg, const struct leaf_link *l)
+{
+    struct client_info i;
+
+    page_leaf_client(l, &i);
+    add_row(arg, &i, NULL, true);
+}
+
+static bool leaf_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+
+    (void)d;
+    if (z->q.state != CONNZ_CLOSED && z->s->leaf != NULL)
+        leaf_each(z->s->leaf, add_leaf, z);
+    return false;
 }
 
 /* Whether a message on the filter's subjects could reach a subscription of this client. */
@@ -257,7 +171,7 @@ static bool filter_step(struct doc *d, void *state)
 
 static void add_closed(void *arg, struct closed_client *k)
 {
-    add_row(arg, &k->info, k);
+    add_row(arg, &k->info, k, false);
 }
 
 /* All in one step: at most max_closed_clients, and they are held. */
@@ -274,15 +188,12 @@ static bool closed_step(struct doc *d, void *state)
 static bool sort_step(struct doc *d, void *state)
 {
     struct connz *z = state;
-    bool up = z->sort == SORT_CID || z->sort == SORT_START || z->sort == SORT_UPTIME;
-    int (*cmp)(const void *, const void *) = z->sort == SORT_REASON ? by_reason
-                                             : up                   ? compare_ascending
-                                                                    : compare_descending;
+    connz_compare cmp = connz_sort_compare(z->sort);
 
     if (z->n < 2)
         return false;
     if (!z->sorting) {
-        struct row *rows = malloc(z->n * sizeof *rows);
+        struct connz_row *rows = malloc(z->n * sizeof *rows);
         if (rows != NULL)
             memcpy(rows, z->rows, z->n * sizeof *rows);
         if (rows == NULL || msort_init(&z->order, rows, z->n, sizeof *rows, cmp) != 0) {
@@ -353,8 +264,8 @@ static void row_times(struct jsonw *w, const struct client_info *i, int64_t now)
         jsonw_opt_str(w, "reason", i->reason);
     }
     jsonw_str(w, "rtt", clock_duration(text, i->rtt_ns));
-    jsonw_str(w, "uptime", clock_uptime(text, time_since(i->start_ns, end)));
-    jsonw_str(w, "idle", clock_uptime(text, time_since(i->last_ns, end)));
+    jsonw_str(w, "uptime", clock_uptime(text, connz_time_since(i->start_ns, end)));
+    jsonw_str(w, "idle", clock_uptime(text, connz_time_since(i->last_ns, end)));
 }
 
 static void row_traffic(struct jsonw *w, const struct client_info *i)
@@ -403,8 +314,11 @@ static void row_begin(struct connz *z, const struct client_info *i, const struct
 
     jsonw_object(w, NULL);
     jsonw_u64(w, "cid", i->cid);
-    jsonw_str(w, "kind", "Client");
-    jsonw_str(w, "type", i->kind == CLIENT_WS ? "websocket" : "nats");
+    jsonw_str(w, "kind", i->kind == CLIENT_LEAF ? "Leafnode" : "Client");
+    jsonw_opt_str(w, "type",
+                  i->kind == CLIENT_LEAF ? NULL
+                  : i->kind == CLIENT_WS ? "websocket"
+                                         : "nats");
     jsonw_str(w, "ip", i->ip);
     jsonw_i64(w, "port", i->port);
     row_times(w, i, z->now_ns);
@@ -464,21 +378,54 @@ static void open_row(struct connz *z, const struct client *c)
         row_end(z, &i, c);
 }
 
+static void write_leaf_sub(void *arg, struct mf_slice subject, struct mf_slice queue)
+{
+    struct connz *z = arg;
+    struct client_sub sub = {
+        .subject = subject, .queue = queue, .sid = subject, .cid = z->rows[z->at].cid};
+
+    write_sub(&z->w, &z->q, NULL, &sub);
+}
+
+/* All of a leaf link, or some of what its peer announced. */
+static void leaf_row(struct connz *z, const struct leaf_link *l)
+{
+    struct client_info i;
+
+    page_leaf_client(l, &i);
+    if (!z->in_row) {
+        row_begin(z, &i, NULL);
+        z->in_row = (z->q.subs || z->q.subs_detail) && i.nsubs > 0;
+        leaf_subs_begin(l, &z->subs);
+    }
+    for (int k = 0; z->in_row && k < SUB_SLOTS; k++)
+        if (!leaf_subs_scan(l, &z->subs, write_leaf_sub, z)) {
+            jsonw_end(&z->w);
+            z->in_row = false;
+        }
+    if (!z->in_row)
+        row_end(z, &i, NULL);
+}
+
 static bool rows_step(struct doc *d, void *state)
 {
     struct connz *z = state;
-    const struct row *r;
+    const struct connz_row *r;
     const struct client *c;
+    const struct leaf_link *l;
 
     (void)d;
     if (z->at == z->to)
         return false;
     r = &z->rows[z->at];
-    c = r->closed != NULL ? NULL : server_find_client(z->s->server, r->cid);
+    l = r->leaf ? leaf_find(z->s->leaf, r->cid) : NULL;
+    c = r->closed != NULL || r->leaf ? NULL : server_find_client(z->s->server, r->cid);
     if (r->closed != NULL) {
         closed_row(z, r->closed);
     } else if (c != NULL) {
         open_row(z, c);
+    } else if (l != NULL) {
+        leaf_row(z, l);
     } else { /* it closed in between */
         if (z->in_row) {
             jsonw_end(&z->w);
@@ -536,9 +483,9 @@ static bool join_step(struct doc *d, void *state)
     return false;
 }
 
-static int query_check(const struct connz_query *q, enum sort_key *sort, struct mf_error *e)
+static int query_check(const struct connz_query *q, enum connz_sort *sort, struct mf_error *e)
 {
-    if (sort_parse(q, sort, e) != 0)
+    if (connz_sort_parse(q, sort, e) != 0)
         return e->code;
     if (is_set(q->filter_subject) && strcmp(q->filter_subject, ">") != 0 && !is_set(q->account))
         return mf_fail(e, MF_INVAL, "filter by subject only valid with account filtering");
@@ -571,9 +518,9 @@ static struct connz *connz_new(struct status *s, const struct connz_query *q)
 int page_connz(struct status *s, const struct connz_query *q, struct doc *d, const char *key,
                struct mf_error *e)
 {
-    static const doc_step steps[] = {open_step, filter_step, closed_step, sort_step, begin_step,
-                                     rows_step, counts_step, join_step,   NULL};
-    enum sort_key sort;
+    static const doc_step steps[] = {open_step,  leaf_step, filter_step, closed_step, sort_step,
+                                     begin_step, rows_step, counts_step, join_step,   NULL};
+    enum connz_sort sort;
     struct connz *z;
 
     if (query_check(q, &sort, e) != 0)

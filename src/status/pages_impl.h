@@ -23,6 +23,10 @@ struct subsz_query {
     const char *account, *test;
     int64_t offset, limit;
 };
+struct leafz_query {
+    bool subs;
+    const char *account; /* NULL: all */
+};
 struct healthz_query {
     bool js_enabled_only, js_server_only, js_meta_only, details;
     const char *account, *stream, *consumer;
@@ -44,7 +48,8 @@ void page_accstatz(struct status *s, const char *const *only, size_t nonly, bool
 bool page_accstatz_any(struct status *s, const char *const *only, size_t nonly);
 void page_routez(struct status *s, struct jsonw *w, const char *key);
 void page_gatewayz(struct status *s, struct jsonw *w, const char *key);
-void page_leafz(struct status *s, struct jsonw *w, const char *key);
+MF_MUSTCHECK int page_leafz(struct status *s, const struct leafz_query *q, struct doc *d,
+                            const char *key, struct mf_error *e);
 void page_jsz(struct status *s, struct jsonw *w, const char *key);
 /* *status (unless NULL): the HTTP status, set when the page is complete. */
 void page_healthz(struct status *s, const struct healthz_query *q, struct doc *d, const char *key,

@@ -1,6 +1,6 @@
 /* pages_metrics.c: /metrics in Prometheus' text format, in slices.  O(accounts), and the metrics of
  * JetStream. */
-#include "status/pages_impl.h"
+#include "status/pages_leaf_impl.h"
 
 #include "base/clock.h"
 #include "monitor/prom.h"
@@ -214,6 +214,7 @@ void page_metrics(struct status *s, struct doc *d)
         }
     }
     doc_add(d, steps, m, metrics_free);
+    page_leaf_metrics(s, d);
     if (s->js != NULL)
         js_status_metrics(s->js, d);
 }

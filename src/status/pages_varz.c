@@ -1,5 +1,5 @@
 /* pages_varz.c: /varz and the small pages: identity, configuration and counters of this server. */
-#include "status/pages_impl.h"
+#include "status/pages_leaf_impl.h"
 
 #include "base/clock.h"
 
@@ -116,13 +116,6 @@ static void varz_block(struct jsonw *w, const char *key, const struct options_bl
         jsonw_opt_str(w, "host", b->listens ? b->host : NULL);
         if (port >= 0)
             jsonw_i64(w, "port", port);
-        if (strcmp(key, "leaf") == 0 && b->remotes.n > 0) {
-            jsonw_array(w, "remotes");
-            jsonw_object(w, NULL);
-            varz_urls(w, &b->remotes);
-            jsonw_end(w);
-            jsonw_end(w);
-        }
     }
     jsonw_end(w);
 }
@@ -168,7 +161,7 @@ static void varz_blocks(struct status *s, struct jsonw *w)
 
     varz_cluster(s, w);
     varz_block(w, "gateway", &o->gateway, server_open_port(s->server, SERVER_GATEWAY, -1));
-    varz_block(w, "leaf", &o->leafnodes, server_open_port(s->server, SERVER_LEAFNODES, -1));
+    page_leaf_config(s, w);
     varz_block(w, "mqtt", &o->mqtt, server_open_port(s->server, SERVER_MQTT, -1));
     varz_websocket(s, w);
     jsonw_object(w, "jetstream");
@@ -199,22 +192,24 @@ static void varz_life(struct status *s, struct jsonw *w)
 static void varz_traffic(struct status *s, struct jsonw *w)
 {
     const struct server_counters *t = server_counters(s->server);
+    struct leaf_totals l;
 
+    page_leaf_totals(s, &l);
     jsonw_u64(w, "connections", server_clients(s->server));
     jsonw_u64(w, "total_connections", t->total_connections);
     jsonw_i64(w, "routes", 0);
     jsonw_i64(w, "remotes", 0);
-    jsonw_i64(w, "leafnodes", 0);
-    jsonw_u64(w, "in_msgs", t->in_msgs);
-    jsonw_u64(w, "in_bytes", t->in_bytes);
+    jsonw_u64(w, "leafnodes", page_leaf_count(s));
+    jsonw_u64(w, "in_msgs", t->in_msgs + l.in_msgs);
+    jsonw_u64(w, "in_bytes", t->in_bytes + l.in_bytes);
     jsonw_u64(w, "in_client_msgs", t->in_msgs);
     jsonw_u64(w, "in_client_bytes", t->in_bytes);
-    jsonw_u64(w, "out_msgs", t->out_msgs);
-    jsonw_u64(w, "out_bytes", t->out_bytes);
+    jsonw_u64(w, "out_msgs", t->out_msgs + l.out_msgs);
+    jsonw_u64(w, "out_bytes", t->out_bytes + l.out_bytes);
     jsonw_u64(w, "out_client_msgs", t->out_msgs);
     jsonw_u64(w, "out_client_bytes", t->out_bytes);
-    jsonw_u64(w, "slow_consumers", t->slow_consumers);
-    jsonw_u64(w, "stale_connections", t->stale_connections);
+    jsonw_u64(w, "slow_consumers", t->slow_consumers + l.slow);
+    jsonw_u64(w, "stale_connections", t->stale_connections + l.stale);
     jsonw_u64(w, "stalled_clients", t->stalled);
     jsonw_u64(w, "subscriptions", page_subscriptions(s));
 }
@@ -236,13 +231,13 @@ static void varz_hits(struct status *s, struct jsonw *w)
     jsonw_end(w);
 }
 
-static void by_kind(struct jsonw *w, const char *key, uint64_t clients)
+static void by_kind(struct jsonw *w, const char *key, uint64_t clients, uint64_t leafs)
 {
     jsonw_object(w, key);
     jsonw_u64(w, "clients", clients);
     jsonw_u64(w, "routes", 0);
     jsonw_u64(w, "gateways", 0);
-    jsonw_u64(w, "leafs", 0);
+    jsonw_u64(w, "leafs", leafs);
     jsonw_end(w);
 }
 
@@ -270,6 +265,9 @@ void page_labels(const struct options *o, struct jsonw *w)
 
 void page_varz(struct status *s, struct jsonw *w, const char *key)
 {
+    struct leaf_totals l;
+
+    page_leaf_totals(s, &l);
     jsonw_object(w, key);
     varz_identity(s, w);
     varz_blocks(s, w);
@@ -281,8 +279,8 @@ void page_varz(struct status *s, struct jsonw *w, const char *key)
     page_labels(server_options(s->server), w);
     if (accounts_system(s->accounts) != NULL)
         jsonw_str(w, "system_account", account_name(accounts_system(s->accounts)));
-    by_kind(w, "slow_consumer_stats", server_counters(s->server)->slow_consumers);
-    by_kind(w, "stale_connection_stats", server_counters(s->server)->stale_connections);
+    by_kind(w, "slow_consumer_stats", server_counters(s->server)->slow_consumers, l.slow);
+    by_kind(w, "stale_connection_stats", server_counters(s->server)->stale_connections, l.stale);
     varz_disk(w);
     jsonw_end(w);
 }
@@ -317,15 +315,6 @@ void page_gatewayz(struct status *s, struct jsonw *w, const char *key)
     jsonw_object(w, "outbound_gateways");
     jsonw_end(w);
     jsonw_object(w, "inbound_gateways");
-    jsonw_end(w);
-    jsonw_end(w);
-}
-
-void page_leafz(struct status *s, struct jsonw *w, const char *key)
-{
-    page_begin(s, w, key);
-    jsonw_i64(w, "leafnodes", 0);
-    jsonw_array(w, "leafs");
     jsonw_end(w);
     jsonw_end(w);
 }

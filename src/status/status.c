@@ -1,4 +1,5 @@
 /* status.c: begin and end, and the events of the server. */
+#include "status/pages_leaf_impl.h"
 #include "status/sys_impl.h"
 
 #include <stdlib.h>
@@ -57,6 +58,23 @@ int status_open(struct status **out, struct server *s, struct api *api, struct m
     server_observe(s, &st->observer);
     *out = st;
     return 0;
+}
+
+void status_show_leaf(struct status *s, struct leaf *lf)
+{
+    s->leaf = lf;
+}
+
+void status_leaf_changed(struct status *s, const struct leaf_link *l, bool up)
+{
+    struct client_info i;
+
+    if (s == NULL)
+        return;
+    page_leaf_client(l, &i);
+    if (!up)
+        closed_remember_info(s->server, &i);
+    sys_leaf_changed(s->sys, accounts_get(s->accounts, i.account), &i, up);
 }
 
 void status_leaving(struct status *s)

@@ -5,6 +5,7 @@
 #define MAYFLY_STATUS_H
 
 #include "api/api.h"
+#include "leaf/leaf.h"
 #include "server/server.h"
 
 struct status;
@@ -15,6 +16,11 @@ MF_MUSTCHECK int status_open(struct status **out, struct server *s, struct api *
                              struct mf_error *e);
 void status_leaving(struct status *s); /* sends the last event; the clients are still connected */
 void status_close(struct status *s);   /* NULL is fine */
+
+/* Leaf links, which must outlive the status. */
+void status_show_leaf(struct status *s, struct leaf *lf);
+/* A link became usable, or a usable one ended.  NULL is fine. */
+void status_leaf_changed(struct status *s, const struct leaf_link *l, bool up);
 
 /* The client that published a message (router_msg.origin), as JSON for audit events; false: the
  * server itself published it. */

@@ -22,6 +22,7 @@ struct sys;
 struct status {
     struct server *server;
     struct js_status *js; /* NULL: no JetStream */
+    struct leaf *leaf;    /* NULL: no leaf links */
     /* The server's, the same for its whole life. */
     struct loop *loop;
     struct accounts *accounts;

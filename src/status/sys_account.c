@@ -39,9 +39,13 @@ static int subsz_of(struct sys_request *q, const char *name, struct jsonw *w, st
 
 static int leafz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
 {
-    (void)name, (void)e;
-    page_leafz(q->status, w, "data");
-    return 0;
+    struct leafz_query l = {0};
+
+    (void)w;
+    if (sys_options_leafz(q->options, &l, e) != 0)
+        return e->code;
+    l.account = name;
+    return page_leafz(q->status, &l, q->doc, "data", e);
 }
 
 static int jsz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)

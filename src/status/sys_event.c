@@ -3,6 +3,7 @@
  *
  * Nothing is rendered without a subscriber.  Statistics are published soon after the start, then at
  * growing intervals up to 10 s; the count of an account with connections is repeated every 30 s. */
+#include "status/pages_leaf_impl.h"
 #include "status/sys_impl.h"
 
 #include "base/clock.h"
@@ -53,30 +54,32 @@ static const char *event_account(const struct client *c)
     return client_account(c) != NULL ? account_name(client_account(c)) : ACCOUNT_GLOBAL;
 }
 
-static void event_client(struct jsonw *w, const struct client *c, bool gone)
+/* c NULL: a leaf link. */
+static void event_client(struct jsonw *w, const struct client *c, const struct client_info *i,
+                         bool gone)
 {
-    struct client_info i;
+    const char *account = c != NULL ? event_account(c) : i->account;
 
-    client_info_of(c, &i);
     jsonw_object(w, "client");
-    jsonw_time(w, "start", i.start_ns);
-    jsonw_str(w, "host", i.ip);
-    jsonw_u64(w, "id", i.cid);
-    jsonw_str(w, "acc", event_account(c));
-    jsonw_opt_str(w, "user", i.user);
-    jsonw_opt_str(w, "name", i.name);
-    jsonw_opt_str(w, "lang", i.lang);
-    jsonw_opt_str(w, "ver", i.version);
+    jsonw_time(w, "start", i->start_ns);
+    jsonw_str(w, "host", i->ip);
+    jsonw_u64(w, "id", i->cid);
+    jsonw_str(w, "acc", account);
+    jsonw_opt_str(w, "user", i->user);
+    jsonw_opt_str(w, "name", i->name);
+    jsonw_opt_str(w, "lang", i->lang);
+    jsonw_opt_str(w, "ver", i->version);
     if (gone) {
-        if (i.rtt_ns > 0)
-            jsonw_i64(w, "rtt", i.rtt_ns);
+        if (i->rtt_ns > 0)
+            jsonw_i64(w, "rtt", i->rtt_ns);
         jsonw_time(w, "stop", clock_wall_ns());
     }
-    if (client_has_issuer(c))
-        jsonw_str(w, "issuer_key", event_account(c));
-    jsonw_str(w, "name_tag", event_account(c));
-    jsonw_str(w, "kind", "Client");
-    jsonw_str(w, "client_type", i.kind == CLIENT_WS ? "websocket" : "nats");
+    if (c != NULL && client_has_issuer(c))
+        jsonw_str(w, "issuer_key", account);
+    jsonw_str(w, "name_tag", account);
+    jsonw_str(w, "kind", i->kind == CLIENT_LEAF ? "Leafnode" : "Client");
+    if (i->kind != CLIENT_LEAF)
+        jsonw_str(w, "client_type", i->kind == CLIENT_WS ? "websocket" : "nats");
     jsonw_end(w);
 }
 
@@ -89,18 +92,16 @@ static void event_traffic(struct jsonw *w, const char *key, uint64_t msgs, uint6
 }
 
 static void send_disconnect(struct sys *y, struct account *a, const struct client *c,
-                            const char *subject, const char *reason)
+                            const struct client_info *i, const char *subject, const char *reason)
 {
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
-    struct client_info i;
 
-    client_info_of(c, &i);
     event_begin(&w, &b, "io.nats.server.advisory.v1.client_disconnect");
     event_server(y, &w);
-    event_client(&w, c, true);
-    event_traffic(&w, "sent", i.in_msgs, i.in_bytes); /* from the client's side */
-    event_traffic(&w, "received", i.out_msgs, i.out_bytes);
+    event_client(&w, c, i, true);
+    event_traffic(&w, "sent", i->in_msgs, i->in_bytes); /* from the client's side */
+    event_traffic(&w, "received", i->out_msgs, i->out_bytes);
     jsonw_str(&w, "reason", reason);
     jsonw_end(&w);
     event_send(y, a, subject, &b);
@@ -117,14 +118,15 @@ static const char *account_subject(struct sys *y, struct mf_buf *b, const char *
     return mf_buf_failed(b) || !has_subscriber(y, y->account, subject) ? NULL : subject;
 }
 
-static void write_connect(struct sys *y, const struct client *c, const char *subject)
+static void write_connect(struct sys *y, const struct client *c, const struct client_info *i,
+                          const char *subject)
 {
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
 
     event_begin(&w, &b, "io.nats.server.advisory.v1.client_connect");
     event_server(y, &w);
-    event_client(&w, c, false);
+    event_client(&w, c, i, false);
     jsonw_end(&w);
     event_send(y, y->account, subject, &b);
 }
@@ -133,9 +135,11 @@ static void send_connect(struct sys *y, const struct client *c)
 {
     struct mf_buf b = MF_BUF_INIT;
     const char *subject = account_subject(y, &b, "$SYS.ACCOUNT.%s.CONNECT", event_account(c));
+    struct client_info i;
 
+    client_info_of(c, &i);
     if (subject != NULL)
-        write_connect(y, c, subject);
+        write_connect(y, c, &i, subject);
     mf_buf_fini(&b);
 }
 
@@ -245,7 +249,25 @@ void sys_client_left(struct sys *y, const struct client *c)
     subject = account_subject(y, &b, "$SYS.ACCOUNT.%s.DISCONNECT", event_account(c));
     client_info_of(c, &i);
     if (subject != NULL)
-        send_disconnect(y, y->account, c, subject, i.reason);
+        send_disconnect(y, y->account, c, &i, subject, i.reason);
+    mf_buf_fini(&b);
+}
+
+void sys_leaf_changed(struct sys *y, struct account *a, const struct client_info *i, bool up)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    const char *subject;
+
+    if (y == NULL || y->silent)
+        return;
+    if (a != NULL)
+        conns_changed(y, a);
+    subject = account_subject(y, &b, up ? "$SYS.ACCOUNT.%s.CONNECT" : "$SYS.ACCOUNT.%s.DISCONNECT",
+                              i->account);
+    if (subject != NULL && up)
+        write_connect(y, NULL, i, subject);
+    else if (subject != NULL)
+        send_disconnect(y, y->account, NULL, i, subject, i->reason);
     mf_buf_fini(&b);
 }
 
@@ -254,18 +276,20 @@ void sys_auth_failed(struct sys *y, const struct client *c)
     static const char reason[] = "Authentication Failure";
     struct account *home;
     char subject[SUBJECT_CAP];
+    struct client_info i;
 
     if (y == NULL || y->silent)
         return;
+    client_info_of(c, &i);
     snprintf(subject, sizeof subject, "$SYS.SERVER.%s.CLIENT.AUTH.ERR", y->status->id);
     if (has_subscriber(y, y->account, subject))
-        send_disconnect(y, y->account, c, subject, reason);
+        send_disconnect(y, y->account, c, &i, subject, reason);
     /* The account gets the event, too; without an account, the global account does. */
     home = client_account(c);
     if (home == NULL)
         home = accounts_global(y->status->accounts);
     if (has_subscriber(y, home, "$SYS.ACCOUNT.CLIENT.AUTH.ERR"))
-        send_disconnect(y, home, c, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", reason);
+        send_disconnect(y, home, c, &i, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", reason);
 }
 
 static void send_server_event(struct status *s, const char *what)
@@ -308,15 +332,15 @@ static void count_active(void *arg, struct account *a)
     *n += account_counters(a)->clients + account_counters(a)->leafnodes > 0;
 }
 
-static void stats_by_kind(struct jsonw *w, const char *key, uint64_t clients)
+static void stats_by_kind(struct jsonw *w, const char *key, uint64_t clients, uint64_t leafs)
 {
-    if (clients == 0)
+    if (clients + leafs == 0)
         return;
     jsonw_object(w, key);
     jsonw_u64(w, "clients", clients);
     jsonw_i64(w, "routes", 0);
     jsonw_i64(w, "gateways", 0);
-    jsonw_i64(w, "leafs", 0);
+    jsonw_u64(w, "leafs", leafs);
     jsonw_end(w);
 }
 
@@ -326,7 +350,9 @@ static void stats_write(struct status *s, struct jsonw *w)
     struct page_usage u;
     int64_t active = 0;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct leaf_totals l;
 
+    page_leaf_totals(s, &l);
     page_usage(s, &u);
     accounts_each(s->accounts, count_active, &active);
     jsonw_time(w, "start", server_start_wall_ns(s->server));
@@ -337,14 +363,14 @@ static void stats_write(struct status *s, struct jsonw *w)
     jsonw_u64(w, "total_connections", t->total_connections);
     jsonw_i64(w, "active_accounts", active);
     jsonw_u64(w, "subscriptions", page_subscriptions(s));
-    event_traffic(w, "sent", t->out_msgs, t->out_bytes);
+    event_traffic(w, "sent", t->out_msgs + l.out_msgs, t->out_bytes + l.out_bytes);
     event_traffic(w, "sent_to_clients", t->out_msgs, t->out_bytes);
-    event_traffic(w, "received", t->in_msgs, t->in_bytes);
+    event_traffic(w, "received", t->in_msgs + l.in_msgs, t->in_bytes + l.in_bytes);
     event_traffic(w, "received_from_clients", t->in_msgs, t->in_bytes);
-    jsonw_u64(w, "slow_consumers", t->slow_consumers);
-    stats_by_kind(w, "slow_consumer_stats", t->slow_consumers);
-    jsonw_opt_u64(w, "stale_connections", t->stale_connections);
-    stats_by_kind(w, "stale_connection_stats", t->stale_connections);
+    jsonw_u64(w, "slow_consumers", t->slow_consumers + l.slow);
+    stats_by_kind(w, "slow_consumer_stats", t->slow_consumers, l.slow);
+    jsonw_opt_u64(w, "stale_connections", t->stale_connections + l.stale);
+    stats_by_kind(w, "stale_connection_stats", t->stale_connections, l.stale);
     jsonw_opt_u64(w, "stalled_clients", t->stalled);
     jsonw_i64(w, "active_servers", 1);
     if (s->js != NULL) {

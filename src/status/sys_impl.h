@@ -124,6 +124,8 @@ void sys_write_conns_msg(struct sys *y, struct account *a, struct mf_buf *out);
 /* Events of the server; y NULL: nothing is sent. */
 void sys_client_connected(struct sys *y, const struct client *c);
 void sys_client_left(struct sys *y, const struct client *c);
+/* A link of the account became usable or ended. */
+void sys_leaf_changed(struct sys *y, struct account *a, const struct client_info *i, bool up);
 void sys_auth_failed(struct sys *y, const struct client *c);
 void sys_lame_duck(struct status *s);
 void sys_shutdown(struct status *s); /* the last event */
@@ -160,6 +162,7 @@ MF_MUSTCHECK int sys_option_str(const json_t *o, const char *key, const char **o
                                 struct mf_error *e);
 MF_MUSTCHECK int sys_options_connz(const json_t *o, struct connz_query *q, struct mf_error *e);
 MF_MUSTCHECK int sys_options_subsz(const json_t *o, struct subsz_query *q, struct mf_error *e);
+MF_MUSTCHECK int sys_options_leafz(const json_t *o, struct leafz_query *q, struct mf_error *e);
 MF_MUSTCHECK int sys_options_healthz(const json_t *o, struct healthz_query *q, struct mf_error *e);
 /* accounts (at most max of them are borrowed into names) and include_unused. */
 MF_MUSTCHECK int sys_options_accstatz(const json_t *o, const char **names, size_t max, size_t *n,

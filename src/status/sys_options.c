@@ -195,6 +195,14 @@ int sys_options_subsz(const json_t *o, struct subsz_query *q, struct mf_error *e
     return 0;
 }
 
+int sys_options_leafz(const json_t *o, struct leafz_query *q, struct mf_error *e)
+{
+    if (sys_option_bool(o, "subscriptions", &q->subs, e) != 0 ||
+        sys_option_str(o, "account", &q->account, e) != 0)
+        return e->code;
+    return 0;
+}
+
 int sys_options_healthz(const json_t *o, struct healthz_query *q, struct mf_error *e)
 {
     if (sys_option_bool(o, "js-enabled-only", &q->js_enabled_only, e) != 0 ||

@@ -51,9 +51,12 @@ static int get_gatewayz(struct sys_request *q, struct jsonw *w, struct mf_error 
 
 static int get_leafz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
-    (void)e;
-    page_leafz(q->status, w, "data");
-    return 0;
+    struct leafz_query l = {0};
+
+    (void)w;
+    if (sys_options_leafz(q->options, &l, e) != 0)
+        return e->code;
+    return page_leafz(q->status, &l, q->doc, "data", e);
 }
 
 static int get_accountz(struct sys_request *q, struct jsonw *w, struct mf_error *e)

@@ -6,6 +6,8 @@
  * Close: as on failure, with the status of ws_set_farewell(). */
 #include "ws/pipe_impl.h"
 
+#include "base/rand.h"
+
 #include <stdlib.h>
 
 #define BROWSER_FRAME  4096 /* nats-server: browsers behave better with small frames */
@@ -22,27 +24,36 @@ static ssize_t wire_send(const uint8_t *p, size_t n, int flags, void *arg)
     return net_filter_wire(*to, p, n) == 0 ? (ssize_t)n : -1;
 }
 
-int ws_pipe_send(struct net_conn *c, unsigned opcode, bool fin, bool deflated, const uint8_t *p,
-                 size_t n)
+static int make_mask(uint8_t *key, size_t n, void *arg)
 {
-    static const struct wslay_frame_callbacks callbacks = {.send_callback = wire_send};
+    (void)arg;
+    rand_bytes(key, n);
+    return 0;
+}
+
+int ws_pipe_send(const struct ws_pipe *w, struct net_conn *c, unsigned opcode, bool fin,
+                 bool deflated, const uint8_t *p, size_t n)
+{
+    static const struct wslay_frame_callbacks callbacks = {.send_callback = wire_send,
+                                                           .genmask_callback = make_mask};
     static _Thread_local struct net_conn *to; /* of the frame being sent */
     struct wslay_frame_iocb frame = {
         .fin = fin,
         .rsv = deflated ? WSLAY_RSV1_BIT : WSLAY_RSV_NONE,
         .opcode = (uint8_t)opcode,
+        .mask = w->masks,
         .payload_length = n,
         .data = p,
         .data_length = n,
     };
-    wslay_frame_context_ptr writer = ws_writer_get(&callbacks, &to);
+    wslay_frame_context_ptr writer = ws_writer_get(&callbacks, &to, w->masks);
 
     if (writer == NULL)
         return MF_NOMEM;
     to = c;
     if (wslay_frame_send(writer, &frame) == (ssize_t)n)
         return 0;
-    ws_writer_drop();
+    ws_writer_drop(w->masks);
     return MF_CLOSED;
 }
 
@@ -53,7 +64,7 @@ static int send_plain(struct ws_pipe *w, struct net_conn *c, const uint8_t *p, s
 
     for (size_t piece; n > 0 && rc == 0; p += piece, n -= piece) {
         piece = w->browser && n > BROWSER_FRAME ? BROWSER_FRAME : n;
-        rc = ws_pipe_send(c, WSLAY_BINARY_FRAME, true, false, p, piece);
+        rc = ws_pipe_send(w, c, WSLAY_BINARY_FRAME, true, false, p, piece);
     }
     return rc;
 }
@@ -69,7 +80,7 @@ static int send_deflated(struct ws_pipe *w, struct net_conn *c, const uint8_t *p
         return send_plain(w, c, p, n);
     for (size_t piece; z.len > 0 && rc == 0; z.ptr += piece, z.len -= piece) {
         piece = w->browser && !w->whole_deflated && z.len > BROWSER_FRAME ? BROWSER_FRAME : z.len;
-        rc = ws_pipe_send(c, opcode, piece == z.len, opcode == WSLAY_BINARY_FRAME, z.ptr, piece);
+        rc = ws_pipe_send(w, c, opcode, piece == z.len, opcode == WSLAY_BINARY_FRAME, z.ptr, piece);
         opcode = WSLAY_CONTINUATION_FRAME;
     }
     return rc;
@@ -124,7 +135,7 @@ static void pipe_farewell(void *state, struct net_conn *c, enum net_why why)
     ws_pipe_choose_close(w, WS_CLOSE_GOING_AWAY, "", 0);
     w->close_sent = true;
     /* A failure means that the connection is beyond farewells. */
-    (void)ws_pipe_send(c, WSLAY_CONNECTION_CLOSE, true, false, w->close, w->close_len);
+    (void)ws_pipe_send(w, c, WSLAY_CONNECTION_CLOSE, true, false, w->close, w->close_len);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

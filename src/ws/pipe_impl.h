@@ -16,6 +16,7 @@ struct ws_pipe {
     size_t max_message;
     uint64_t inflated; /* bytes of this message so far */
     bool masked;       /* the peer must mask */
+    bool masks;        /* what is sent is masked: a client's */
     bool compress, browser, whole_deflated;
     bool in_message, message_deflated, inflate_done;
     bool close_sent;   /* nothing may follow a close frame */
@@ -35,8 +36,8 @@ struct ws_pipe *ws_pipe_new(const struct ws_verdict *v, size_t max_message);
 /* The frames of the read side: 0, MF_CLOSED after the peer's close frame, or another code. */
 int ws_pipe_decode(void *state, struct net_conn *c, const uint8_t *p, size_t n);
 /* One frame to the wire, through wslay. */
-int ws_pipe_send(struct net_conn *c, unsigned opcode, bool fin, bool deflated, const uint8_t *p,
-                 size_t n);
+int ws_pipe_send(const struct ws_pipe *w, struct net_conn *c, unsigned opcode, bool fin,
+                 bool deflated, const uint8_t *p, size_t n);
 /* Chooses status and text of the close frame; the first choice wins. */
 void ws_pipe_choose_close(struct ws_pipe *w, unsigned status, const void *text, size_t n);
 

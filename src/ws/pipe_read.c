@@ -161,7 +161,7 @@ static int control_frame(struct reading *g, unsigned opcode)
     case WSLAY_PING:
         if (net_queued(g->c) > PONG_QUEUE_MAX)
             return 0;
-        return ws_pipe_send(g->c, WSLAY_PONG, true, false, g->r->control, g->r->control_len);
+        return ws_pipe_send(g->w, g->c, WSLAY_PONG, true, false, g->r->control, g->r->control_len);
     default:
         return 0;
     }

@@ -16,7 +16,7 @@ struct deflater {
 static _Thread_local struct {
     size_t users;
     struct mf_pool readers, inflaters, slabs;
-    wslay_frame_context_ptr writer;
+    wslay_frame_context_ptr writers[2]; /* of plain and of masked frames */
     struct deflater small, large;
     struct mf_buf deflated;
 } pool = {
@@ -55,7 +55,8 @@ void ws_pool_release(void)
         inflater_free(mf_container(s, struct ws_inflater, spare));
     while ((s = mf_pool_take(&pool.slabs)) != NULL)
         free(mf_container(s, struct ws_slab, spare));
-    ws_writer_drop();
+    ws_writer_drop(false);
+    ws_writer_drop(true);
     deflater_end(&pool.small);
     deflater_end(&pool.large);
     mf_buf_fini(&pool.deflated);
@@ -141,18 +142,24 @@ void ws_slab_give(struct ws_slab *s)
 }
 
 /* --- the writer ------------------------------------------------------------------------------- */
-wslay_frame_context_ptr ws_writer_get(const struct wslay_frame_callbacks *callbacks, void *arg)
+/* wslay goes on masking once it has: masked frames have a context of their own. */
+wslay_frame_context_ptr ws_writer_get(const struct wslay_frame_callbacks *callbacks, void *arg,
+                                      bool masked)
 {
-    if (pool.writer == NULL && wslay_frame_context_init(&pool.writer, callbacks, arg) != 0)
-        pool.writer = NULL;
-    return pool.writer;
+    wslay_frame_context_ptr *w = &pool.writers[masked];
+
+    if (*w == NULL && wslay_frame_context_init(w, callbacks, arg) != 0)
+        *w = NULL;
+    return *w;
 }
 
-void ws_writer_drop(void)
+void ws_writer_drop(bool masked)
 {
-    if (pool.writer != NULL)
-        wslay_frame_context_free(pool.writer);
-    pool.writer = NULL;
+    wslay_frame_context_ptr *w = &pool.writers[masked];
+
+    if (*w != NULL)
+        wslay_frame_context_free(*w);
+    *w = NULL;
 }
 
 /* --- the deflaters ---------------------------------------------------------------------------- */

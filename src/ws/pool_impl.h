@@ -48,10 +48,11 @@ void ws_inflater_give(struct ws_inflater *i);
 struct ws_slab *ws_slab_take(void);
 void ws_slab_give(struct ws_slab *s);
 
-/* The one send state; every frame is sent whole, so it is always at a frame boundary.  It is made
+/* The send state; every frame is sent whole, so it is always at a frame boundary.  It is made
  * with the callbacks and the argument of the first call. */
-wslay_frame_context_ptr ws_writer_get(const struct wslay_frame_callbacks *callbacks, void *arg);
-void ws_writer_drop(void); /* a frame was cut short by a failure */
+wslay_frame_context_ptr ws_writer_get(const struct wslay_frame_callbacks *callbacks, void *arg,
+                                      bool masked);
+void ws_writer_drop(bool masked); /* a frame was cut short by a failure */
 
 /* Compresses n bytes as one message (RFC 7692 7.2.1, no context); the result is borrowed until the
  * next call.  Empty: out of memory, send the message as it is. */

@@ -17,6 +17,12 @@ FUZZ_MAIN = %D%/replay_main.c
 FUZZFLAGS_LD = $(AM_LDFLAGS)
 endif
 
+FUZZERS += %D%/fuzz_verb
+%C%_fuzz_verb_SOURCES = %D%/fuzz_verb.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_verb_LDADD = src/leaf/libleaf.a $(PROTO_LIBS)
+%C%_fuzz_verb_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_verb_LDFLAGS = $(FUZZFLAGS_LD)
+
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 

@@ -208,6 +208,37 @@ static void test_an_imported_api_has_no_name_of_the_domain(void)
     TEST_ASSERT_EQUAL_STRING("$JS.API.INFO", mapped("A", "$JS.hub.API.INFO"));
 }
 
+static void collect(void *arg, struct mf_slice pattern)
+{
+    char *text = arg;
+    size_t n = strlen(text);
+
+    (void)snprintf(text + n, 256 - n, "%.*s ", MF_FMT(pattern));
+}
+
+/* default_js_domain: the plain names lead there, in an account without JetStream. */
+static void test_a_default_domain_serves_accounts_without_jetstream(void)
+{
+    struct options_pair pairs[] = {{(char *)"A", (char *)"hub"}, {(char *)"B", (char *)"hub"}};
+    char sources[256] = "";
+
+    w.o.jetstream.enabled = true;
+    w.o.jetstream.domain = (char *)"own";
+    w.o.default_js_domains = (struct options_pairs){pairs, 2};
+    world_account(&w, "A");
+    world_account(&w, "B")->js.enabled = true;
+    world_start(&w);
+    TEST_ASSERT_EQUAL_STRING("$JS.hub.API.INFO", mapped("A", "$JS.API.INFO"));
+    TEST_ASSERT_EQUAL_STRING("$JS.hub.API.$KV.b.k", mapped("A", "$KV.b.k"));
+    TEST_ASSERT_EQUAL_STRING("$JS.hub.API.$OBJ.x", mapped("A", "$OBJ.x"));
+    TEST_ASSERT_EQUAL_STRING("$JS.hub.API.INFO", mapped("A", "$JS.hub.API.INFO"));
+    TEST_ASSERT_EQUAL_STRING("$JS.API.INFO", mapped("B", "$JS.API.INFO"));
+    TEST_ASSERT_EQUAL_STRING("$KV.b.k", mapped("B", "$KV.b.k"));
+    /* Other servers are told of the names that lead here, not of those that lead away. */
+    account_each_mapping(world_get(&w, "B"), collect, sources);
+    TEST_ASSERT_EQUAL_STRING("$JS.own.API.> $MAYFLY.own.TTL.> ", sources);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -218,6 +249,7 @@ int main(void)
     RUN_TEST(test_cluster_chooses_the_destinations);
     RUN_TEST(test_mappings_of_the_options_are_those_of_the_global_account);
     RUN_TEST(test_the_domains_name_is_mapped_to_the_plain_one);
+    RUN_TEST(test_a_default_domain_serves_accounts_without_jetstream);
     RUN_TEST(test_an_imported_api_has_no_name_of_the_domain);
     return UNITY_END();
 }

@@ -251,6 +251,35 @@ static void test_date_is_rfc_1123(void)
     TEST_ASSERT_EQUAL_STRING("Thu, 01 Jan 1970 00:00:00 GMT", http_date(text, 0));
 }
 
+static void test_heads_of_answers(void)
+{
+    static const char *const bad[] = {
+        "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",      "HTTP/1.1 99\r\n\r\n",
+        "200 OK\r\n\r\n",          "HTTP/1.1 200 OK\r\nx\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
+    };
+    static const char good[] = "HTTP/1.1 101 Switching Protocols\r\nA: b\r\n\r\nrest";
+    struct http_request r;
+    struct mf_slice v;
+    int status;
+
+    for (size_t i = 0; i < sizeof good - 5; i++)
+        TEST_ASSERT_EQUAL(0, http_parse_answer((const uint8_t *)good, i, i > 0 ? i - 1 : 0, 100, &r,
+                                               &status, &fault));
+    TEST_ASSERT_EQUAL(sizeof good - 5, http_parse_answer((const uint8_t *)good, sizeof good - 1, 0,
+                                                         100, &r, &status, &fault));
+    TEST_ASSERT_EQUAL(101, status);
+    TEST_ASSERT_TRUE(http_get(&r, "a", &v) && mf_eq_str(v, "b"));
+    TEST_ASSERT_EQUAL(MF_LIMIT,
+                      http_parse_answer((const uint8_t *)good, 40, 0, 40, &r, &status, &fault));
+    TEST_ASSERT_GREATER_THAN(
+        0, http_parse_answer((const uint8_t *)"HTTP/1.0 200\n\n", 14, 0, 100, &r, &status, &fault));
+    for (size_t i = 0; i < MF_COUNT(bad); i++)
+        TEST_ASSERT_LESS_THAN_MESSAGE(
+            0,
+            http_parse_answer((const uint8_t *)bad[i], strlen(bad[i]), 0, 100, &r, &status, &fault),
+            bad[i]);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -267,5 +296,6 @@ int main(void)
     RUN_TEST(test_accepted_codings_respect_quality);
     RUN_TEST(test_escapes_are_decoded_or_refused);
     RUN_TEST(test_date_is_rfc_1123);
+    RUN_TEST(test_heads_of_answers);
     return UNITY_END();
 }

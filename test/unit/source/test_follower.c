@@ -489,6 +489,52 @@ static void test_nobody_who_answers_is_a_failure(void)
     TEST_ASSERT_EQUAL_UINT(10045, look().error.err_code);
 }
 
+/* The request may have been lost with a link that ended: it is sent again long before its time is
+ * over, so it is no failure. */
+static void test_a_request_is_sent_again_when_a_link_comes(void)
+{
+    int64_t end = clock_mono_ns() + 60 * CLOCK_S;
+
+    upstream.mute = true;
+    upstream_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    run_until(0, 1);
+    sources_linked(&host); /* it was sent a moment ago: no other one follows */
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT(1, upstream.asked);
+    upstream.mute = false;
+    while (upstream.asked < 2 && clock_mono_ns() < end) {
+        sources_linked(&host);
+        loop_turn(w.loop);
+    }
+    run_until(1, 0);
+    TEST_ASSERT_EQUAL_UINT(2, upstream.asked);
+    TEST_ASSERT_NULL(look().info.error);
+}
+
+/* An upstream that starts again within a second was heard of a moment ago, and knows nothing of the
+ * consumer any more.  It is asked long before its silence would tell. */
+static void test_a_new_link_to_a_silent_upstream_asks_again_soon(void)
+{
+    bool soon = false;
+
+    upstream_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    run_until(1, 0);
+    for (int attempt = 0; attempt < 5 && !soon; attempt++) { /* the machine may stall */
+        int64_t from = clock_mono_ns(), end = from + 60 * CLOCK_S;
+        unsigned asked = upstream.asked;
+        sources_linked(&host);
+        while (upstream.asked == asked && clock_mono_ns() < end)
+            loop_turn(w.loop);
+        soon = clock_mono_ns() - from < 8 * CLOCK_S;
+        run_until(1, 0);
+    }
+    TEST_ASSERT_TRUE(soon);
+}
+
 static void test_the_end_may_come_with_copies_on_their_way(void)
 {
     upstream_holds(three, 3);
@@ -535,6 +581,8 @@ int main(void)
     RUN_TEST(test_a_refusal_is_told_and_asked_again);
     RUN_TEST(test_an_answer_that_makes_no_sense_is_a_failure);
     RUN_TEST(test_nobody_who_answers_is_a_failure);
+    RUN_TEST(test_a_request_is_sent_again_when_a_link_comes);
+    RUN_TEST(test_a_new_link_to_a_silent_upstream_asks_again_soon);
     RUN_TEST(test_the_end_may_come_with_copies_on_their_way);
     return UNITY_END();
 }

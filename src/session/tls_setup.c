@@ -1,5 +1,5 @@
 /* tls_setup.c: makes a TLS context of a tls block. */
-#include "server/server_impl.h"
+#include "session/tls_setup.h"
 
 #include <stdlib.h>
 

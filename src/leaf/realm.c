@@ -1,0 +1,593 @@
+/* realm.c: the interest of one account, counted by subject and queue, and announced to its links.
+ *
+ * An entry counts what this server's own subscribers want (local), and what was learned from links:
+ * from spokes (leafs) and from hubs apart, because a spoke does not tell a hub what another hub
+ * wants.  These numbers alone decide what a link is told (interest_for), so nothing is kept per
+ * link: a change compares the value before and after for each link.
+ *
+ * Happy path: realm_enter() counts all subscriptions of the account when its first link becomes
+ * usable, and announces them; the router's observer counts each change from then on.
+ * Close: the last link of the account frees the realm. */
+#include "leaf/leaf_impl.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "codec/hash.h"
+#include "subject/subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct interest {
+    struct table_node node;      /* leaf_realm.interest */
+    uint64_t local, leafs, hubs; /* members of a queue; subscribers or links without one */
+    bool mark;                   /* $LDS.: finds loops, is told to everybody */
+    uint32_t subject_len, queue_len;
+    uint8_t text[]; /* subject, queue */
+};
+
+static struct mf_slice subject_of(const struct interest *i)
+{
+    return mf_slice(i->text, i->subject_len);
+}
+
+static struct mf_slice queue_of(const struct interest *i)
+{
+    return mf_slice(i->text + i->subject_len, i->queue_len);
+}
+
+static uint64_t key_hash(struct mf_slice subject, struct mf_slice queue)
+{
+    return hash_slice(subject) ^ (queue.len == 0 ? 0 : hash_slice(queue) * 0x9e3779b97f4a7c15u);
+}
+
+/* --- subscriptions of links ------------------------------------------------------------------- */
+
+static struct leaf_sub *sub_find(const struct leaf_link *l, struct mf_slice subject,
+                                 struct mf_slice queue, uint64_t hash)
+{
+    for (struct table_node *n = table_first(&l->subs, hash); n != NULL; n = table_next(n)) {
+        struct leaf_sub *s = mf_container(n, struct leaf_sub, node);
+        if (mf_eq(s->rs.pattern, subject) && mf_eq(s->rs.queue, queue))
+            return s;
+    }
+    return NULL;
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static struct interest *interest_find(const struct leaf_realm *r, struct mf_slice subject,
+                                      struct mf_slice queue, uint64_t hash)
+{
+    for (struct table_node *n = table_first(&r->interest, hash); n != NULL; n = table_next(n)) {
+        struct interest *i = mf_container(n, struct interest, node);
+        if (mf_eq(subject_of(i), subject) && mf_eq(queue_of(i), queue))
+            return i;
+    }
+    return NULL;
+}
+
+static struct interest *interest_get(struct leaf_realm *r, struct mf_slice subject,
+                                     struct mf_slice queue)
+{
+    uint64_t hash = key_hash(subject, queue);
+    struct interest *i = interest_find(r, subject, queue, hash);
+
+    if (i != NULL)
+        return i;
+    i = calloc(1, sizeof *i + subject.len + queue.len);
+    if (i == NULL || table_add(&r->interest, &i->node, hash) != 0) {
+        free(i);
+        return NULL;
+    }
+    i->subject_len = (uint32_t)subject.len;
+    i->queue_len = (uint32_t)queue.len;
+    memcpy(i->text, subject.ptr, subject.len);
+    if (queue.len > 0)
+        memcpy(i->text + subject.len, queue.ptr, queue.len);
+    i->mark = mf_starts(subject, "$LDS.");
+    return i;
+}
+
+static bool same_cluster(const struct leaf_link *a, const struct leaf_link *b)
+{
+    return a == b || (a->cluster != NULL && b->cluster != NULL &&
+                      a->cluster_hash == b->cluster_hash && strcmp(a->cluster, b->cluster) == 0);
+}
+
+static uint64_t weight_of(const struct leaf_link *l, const struct interest *i)
+{
+    const struct leaf_sub *s = sub_find(l, subject_of(i), queue_of(i), i->node.hash);
+
+    return s == NULL ? 0 : s->weight;
+}
+
+/* The part of the link itself and of others of its cluster: it is not told of that. */
+static uint64_t own_weight(const struct leaf_link *to, const struct interest *i, bool hubs)
+{
+    const struct mf_list *pos;
+    uint64_t n = 0;
+
+    if (to->twins == 0)
+        return to->spoke && !hubs ? 0 : weight_of(to, i);
+    mf_list_each(pos, &to->realm->links)
+    {
+        const struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
+        if (same_cluster(l, to) && (hubs || !l->spoke))
+            n += weight_of(l, i);
+    }
+    return n;
+}
+
+/* The weight that the link is to know; 0: nothing. */
+static uint32_t interest_for(const struct leaf_link *to, const struct interest *i)
+{
+    bool hubs = !to->spoke || i->mark;
+    uint64_t others = i->leafs + (hubs ? i->hubs : 0);
+
+    if (to->isolated && !i->mark)
+        others = 0;
+    if (i->queue_len == 0 && i->local > 0)
+        return 1;
+    if (others > 0)
+        others -= own_weight(to, i, hubs);
+    if (i->queue_len == 0)
+        return others > 0;
+    others += i->local;
+    return others > VERB_WEIGHT_MAX ? VERB_WEIGHT_MAX : (uint32_t)others;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void send_interest(struct leaf_link *l, const struct interest *i, uint32_t weight)
+{
+    size_t room = 4 + i->subject_len + 1 + i->queue_len + 1 + 20 + 2;
+    uint8_t *at, *p;
+
+    if (l->phase != LEAF_USABLE || (at = net_reserve(l->conn, room)) == NULL)
+        return;
+    memcpy(at, weight > 0 ? "LS+ " : "LS- ", 4);
+    memcpy(at + 4, i->text, i->subject_len);
+    p = at + 4 + i->subject_len;
+    if (i->queue_len > 0) {
+        *p++ = ' ';
+        memcpy(p, i->text + i->subject_len, i->queue_len);
+        p += i->queue_len;
+    }
+    if (i->queue_len > 0 && weight > 0) {
+        int n = snprintf((char *)p, 16, " %u", weight);
+        p += n;
+    }
+    *p++ = '\r';
+    *p++ = '\n';
+    net_commit(l->conn, (size_t)(p - at));
+    link_check_queue(l, NULL);
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static void change_begin(struct leaf_realm *r, const struct interest *i)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &r->links)
+    {
+        struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
+        l->before = interest_for(l, i);
+    }
+}
+
+static void change_end(struct leaf_realm *r, struct interest *i)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &r->links)
+    {
+        struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
+        uint32_t now = interest_for(l, i);
+        if (now != l->before && rules_may_announce(l, subject_of(i)))
+            send_interest(l, i, now);
+    }
+    if (i->local + i->leafs + i->hubs == 0) {
+        table_del(&r->interest, &i->node);
+        free(i);
+    }
+}
+
+static void count_local(struct leaf_realm *r, struct mf_slice subject, struct mf_slice queue,
+                        bool on)
+{
+    struct interest *i = on ? interest_get(r, subject, queue)
+                            : interest_find(r, subject, queue, key_hash(subject, queue));
+
+    if (i == NULL || (!on && i->local == 0)) {
+        if (on)
+            log_error("account %s: interest in \"%.*s\" is not announced to other servers: out of "
+                      "memory",
+                      account_name(r->account), MF_FMT(subject));
+        return;
+    }
+    if (queue.len == 0 && i->local > (on ? 0u : 1u)) { /* the usual case: nobody is told */
+        i->local += on ? 1 : (uint64_t)-1;
+        return;
+    }
+    change_begin(r, i);
+    i->local += on ? 1 : (uint64_t)-1;
+    change_end(r, i);
+}
+
+/* --- subscriptions of this server ------------------------------------------------------------- */
+
+/* Subscriptions of the server's own parts that must not be announced: those that are declared one
+ * by one, and the services of each server, which would answer beside the other server's. */
+static bool is_private(const struct leaf_realm *r, const struct router_sub *s)
+{
+    if (s->remote != NULL)
+        return true;
+    if (s->client || s->pattern.ptr[0] != '$')
+        return false;
+    return mf_eq_str(s->pattern, "$JS.ACK.>") || mf_eq_str(s->pattern, "$JS.FC.>") ||
+           mf_eq_str(s->pattern, "$MAYFLY.TTL.>") ||
+           (!account_is_system(r->account) && mf_starts(s->pattern, "$SYS."));
+}
+
+static void on_subscribed(void *arg, const struct router_sub *s)
+{
+    struct leaf_realm *r = arg;
+
+    if (!is_private(r, s))
+        count_local(r, s->pattern, s->queue, true);
+}
+
+static void on_unsubscribed(void *arg, const struct router_sub *s)
+{
+    struct leaf_realm *r = arg;
+
+    if (!is_private(r, s))
+        count_local(r, s->pattern, s->queue, false);
+}
+
+static void on_declared(void *arg, struct mf_slice pattern, bool on)
+{
+    count_local(arg, pattern, MF_SLICE_NONE, on);
+}
+
+static void count_sub(void *arg, struct router_sub *s)
+{
+    on_subscribed(arg, s);
+}
+
+static void count_declared(void *arg, struct mf_slice pattern)
+{
+    on_declared(arg, pattern, true);
+}
+
+/* --- sources of mappings ---------------------------------------------------------------------- */
+
+static void keep_fixed(void *arg, struct mf_slice pattern)
+{
+    struct leaf_realm *r = arg;
+    char **at = arena_grow(&r->fixed_mem, r->fixed.at, r->fixed.n, sizeof(char *));
+    char *text = arena_dup(&r->fixed_mem, pattern);
+
+    if (at == NULL || text == NULL)
+        return;
+    r->fixed.at = at;
+    at[r->fixed.n++] = text;
+    count_local(r, mf_str(text), MF_SLICE_NONE, true);
+}
+
+static void drop_fixed(struct leaf_realm *r)
+{
+    for (size_t i = 0; i < r->fixed.n; i++)
+        count_local(r, mf_str(r->fixed.at[i]), MF_SLICE_NONE, false);
+    r->fixed = (struct json_strs){NULL, 0};
+    arena_fini(&r->fixed_mem);
+    r->fixed_mem = (struct arena){.chunks = NULL};
+}
+
+void realm_reload(struct leaf_realm *r)
+{
+    struct leaf_realm old = {.fixed = r->fixed, .fixed_mem = r->fixed_mem};
+
+    /* The new ones first: what stays is not withdrawn in between. */
+    r->fixed = (struct json_strs){NULL, 0};
+    r->fixed_mem = (struct arena){.chunks = NULL};
+    account_each_mapping(r->account, keep_fixed, r);
+    for (size_t i = 0; i < old.fixed.n; i++)
+        count_local(r, mf_str(old.fixed.at[i]), MF_SLICE_NONE, false);
+    arena_fini(&old.fixed_mem);
+}
+
+/* --- begin and end of a realm ----------------------------------------------------------------- */
+
+static void tell_api(struct loop_defer *d)
+{
+    account_linked(mf_container(d, struct leaf_realm, api_seen)->account);
+}
+
+static void realm_free(struct leaf_realm *r)
+{
+    size_t at = 0;
+    struct table_node *n;
+
+    account_set_linker(r->account, NULL);
+    router_unobserve(&r->observer);
+    loop_defer_cancel(r->leaf->loop, &r->api_seen);
+    while ((n = table_any(&r->interest, &at)) != NULL) {
+        table_del(&r->interest, n);
+        free(mf_container(n, struct interest, node));
+    }
+    table_fini(&r->interest);
+    arena_fini(&r->fixed_mem);
+    mf_list_del(&r->link);
+    account_release(r->account);
+    free(r);
+}
+
+static struct leaf_realm *realm_new(struct leaf *lf, struct account *a)
+{
+    struct leaf_realm *r = calloc(1, sizeof *r);
+    char unique[RAND_NUID + 1];
+
+    if (r == NULL)
+        return NULL;
+    r->leaf = lf;
+    r->account = account_retain(a);
+    mf_list_init(&r->links);
+    mf_list_push(&lf->realms, &r->link);
+    rand_nuid(unique);
+    (void)snprintf(r->lds, sizeof r->lds, "$LDS.%s", unique);
+    r->api_seen.fn = tell_api;
+    r->observer = (struct router_observer){
+        .subscribed = on_subscribed, .unsubscribed = on_unsubscribed, .arg = r};
+    r->linker = (struct account_linker){.arg = r, .declared = on_declared};
+    account_set_linker(a, &r->linker);
+    router_each(account_router(a), count_sub, r);
+    account_each_declared(a, count_declared, r);
+    account_each_mapping(a, keep_fixed, r);
+    count_local(r, mf_str(r->lds), MF_SLICE_NONE, true);
+    router_observe(account_router(a), &r->observer);
+    return r;
+}
+
+static struct leaf_realm *realm_find(struct leaf *lf, const struct account *a)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &lf->realms)
+    {
+        struct leaf_realm *r = mf_container(pos, struct leaf_realm, link);
+        if (r->account == a)
+            return r;
+    }
+    return NULL;
+}
+
+static void count_twins(struct leaf_link *l, uint32_t by)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &l->realm->links)
+    {
+        struct leaf_link *other = mf_container(pos, struct leaf_link, in_realm);
+        if (other == l || !same_cluster(other, l))
+            continue;
+        other->twins += by;
+        l->twins += by;
+    }
+}
+
+static void announce_entry(struct leaf_link *l, const struct interest *i)
+{
+    uint32_t weight = interest_for(l, i);
+
+    if (weight > 0 && rules_may_announce(l, subject_of(i)))
+        send_interest(l, i, weight);
+}
+
+struct walk {
+    struct leaf_link *link;
+    const struct perms *old;
+};
+
+static void announce_node(void *arg, struct table_node *n)
+{
+    announce_entry(((struct walk *)arg)->link, mf_container(n, struct interest, node));
+}
+
+static void walk_interest(struct leaf_realm *r, void (*visit)(void *arg, struct table_node *n),
+                          void *arg)
+{
+    struct table_scan scan;
+
+    table_scan_begin(&scan, &r->interest);
+    while (table_scan(&r->interest, &scan, visit, arg))
+        continue;
+}
+
+int realm_enter(struct leaf_link *l)
+{
+    struct leaf_realm *r = realm_find(l->leaf, l->account);
+
+    if (r == NULL && (r = realm_new(l->leaf, l->account)) == NULL)
+        return MF_NOMEM;
+    l->realm = r;
+    l->twins = 0;
+    mf_list_push(&r->links, &l->in_realm);
+    count_twins(l, 1);
+    walk_interest(r, announce_node, &(struct walk){l, NULL});
+    return 0;
+}
+
+/* Permissions changed: some interest may be announced now, some not any more. */
+static void announce_change(void *arg, struct table_node *n)
+{
+    struct walk *w = arg;
+    struct leaf_link *l = w->link;
+    const struct interest *i = mf_container(n, struct interest, node);
+    struct perms *now = l->perms;
+    bool before, after = rules_may_announce(l, subject_of(i));
+    uint32_t weight = interest_for(l, i);
+
+    l->perms = (struct perms *)(uintptr_t)w->old;
+    before = rules_may_announce(l, subject_of(i));
+    l->perms = now;
+    if (weight > 0 && before != after)
+        send_interest(l, i, after ? weight : 0);
+}
+
+void realm_announce_again(struct leaf_link *l, const struct perms *old)
+{
+    if (l->realm != NULL)
+        walk_interest(l->realm, announce_change, &(struct walk){l, old});
+}
+
+/* --- interest of a peer ----------------------------------------------------------------------- */
+
+static void add_weight(struct leaf_realm *r, const struct leaf_link *l, struct interest *i,
+                       uint64_t by)
+{
+    (void)r;
+    if (l->spoke)
+        i->hubs += by;
+    else
+        i->leafs += by;
+}
+
+/* Sets the weight of a subscription to which an entry belongs; 0: it ends. */
+static void set_weight(struct leaf_link *l, struct leaf_sub *s, struct interest *i, uint32_t weight)
+{
+    struct leaf_realm *r = l->realm;
+
+    change_begin(r, i);
+    add_weight(r, l, i, (uint64_t)weight - s->weight);
+    s->weight = weight;
+    change_end(r, i);
+}
+
+/* Memory for the subject at most: the router has a node for each token that no other subject has.
+ */
+static size_t room_of(struct mf_slice subject, struct mf_slice queue)
+{
+    size_t tokens = 1;
+
+    for (size_t i = 0; i < subject.len; i++)
+        tokens += subject.ptr[i] == '.';
+    return subject.len + queue.len + tokens * LEAF_TOKEN_ROOM;
+}
+
+static void sub_end(struct leaf_link *l, struct leaf_sub *s)
+{
+    struct mf_slice subject = s->rs.pattern, queue = s->rs.queue;
+    struct interest *i = interest_find(l->realm, subject, queue, s->node.hash);
+
+    if (i != NULL)
+        set_weight(l, s, i, 0);
+    table_del(&l->subs, &s->node);
+    l->subs_room -= room_of(subject, queue);
+    account_unsubscribe(l->account, &s->rs);
+    free(s);
+}
+
+static bool is_room(struct leaf_link *l, const struct verb_cmd *cmd)
+{
+    const struct options_account *o = account_options(l->account);
+    uint64_t most = LEAF_SUBS_MAX;
+
+    if (l->leaf->options->max_subscriptions > 0)
+        most = (uint64_t)l->leaf->options->max_subscriptions;
+    if (o != NULL && o->max_subscriptions >= 0 && (uint64_t)o->max_subscriptions < most)
+        most = (uint64_t)o->max_subscriptions;
+    if (l->subs.count < most &&
+        l->subs_room + room_of(cmd->subject, cmd->queue) <= LEAF_SUBS_ROOM_MAX)
+        return true;
+    link_log_error(l,
+                   "the other server announced too much: %llu subscriptions with %zu MB are kept",
+                   (unsigned long long)l->subs.count, l->subs_room >> 20);
+    link_close(l, "maximum subscriptions exceeded", REASON_MAX_SUBS);
+    return false;
+}
+
+/* The interest of a new link is known when it says so: copies that wait for it ask at once. */
+static void note_api(struct leaf_link *l, struct mf_slice subject)
+{
+    if (mf_starts(subject, "$JS.") && memmem(subject.ptr, subject.len, ".API.", 5) != NULL)
+        loop_defer(l->leaf->loop, &l->realm->api_seen);
+}
+
+static void sub_begin(struct leaf_link *l, const struct verb_cmd *cmd, uint64_t hash)
+{
+    struct leaf_sub *s = calloc(1, sizeof *s);
+    struct interest *i = interest_get(l->realm, cmd->subject, cmd->queue);
+
+    if (s == NULL || i == NULL || table_add(&l->subs, &s->node, hash) != 0)
+        goto err;
+    s->link = l;
+    s->rs.deliver = cross_deliver;
+    s->rs.client = true;
+    s->rs.remote = &l->peer;
+    if (account_subscribe(l->account, cmd->subject, cmd->queue, &s->rs) != 0) {
+        table_del(&l->subs, &s->node);
+        goto err;
+    }
+    l->subs_room += room_of(cmd->subject, cmd->queue);
+    set_weight(l, s, i, cmd->queue.len > 0 ? cmd->weight : 1);
+    note_api(l, cmd->subject);
+    return;
+err:
+    free(s);
+    if (i != NULL) {
+        change_begin(l->realm, i);
+        change_end(l->realm, i);
+    }
+    link_close(l, NULL, REASON_NO_MEMORY);
+}
+
+void realm_learn(struct leaf_link *l, const struct verb_cmd *cmd)
+{
+    uint64_t hash = key_hash(cmd->subject, cmd->queue);
+    struct leaf_sub *s = sub_find(l, cmd->subject, cmd->queue, hash);
+    struct interest *i;
+
+    if (s == NULL) {
+        if (is_room(l, cmd))
+            sub_begin(l, cmd, hash);
+        return;
+    }
+    if (cmd->queue.len == 0 || cmd->weight == s->weight)
+        return;
+    i = interest_get(l->realm, cmd->subject, cmd->queue); /* none: the weight was 0 */
+    if (i != NULL)
+        set_weight(l, s, i, cmd->weight);
+    else
+        link_close(l, NULL, REASON_NO_MEMORY);
+}
+
+void realm_forget(struct leaf_link *l, const struct verb_cmd *cmd)
+{
+    struct leaf_sub *s = sub_find(l, cmd->subject, cmd->queue, key_hash(cmd->subject, cmd->queue));
+
+    if (s != NULL)
+        sub_end(l, s);
+}
+
+void realm_leave(struct leaf_link *l)
+{
+    struct leaf_realm *r = l->realm;
+    struct table_node *n;
+    size_t at = 0;
+
+    if (r == NULL)
+        return;
+    /* Others are told while it still counts as one of its cluster; itself is told nothing. */
+    while ((n = table_any(&l->subs, &at)) != NULL)
+        sub_end(l, mf_container(n, struct leaf_sub, node));
+    count_twins(l, (uint32_t)-1);
+    mf_list_del(&l->in_realm);
+    l->realm = NULL;
+    if (mf_list_empty(&r->links)) {
+        drop_fixed(r);
+        realm_free(r);
+    }
+}
