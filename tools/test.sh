@@ -2,8 +2,8 @@
 # A step is a function that prints to its own log and sets P and F (passed and failed checks).
 # shellcheck shell=bash
 
-ALL_STEPS="layers format alerts build unit install wire torture interop compare reference bench tsan clang tidy distcheck package"
-QUICK_STEPS="layers format alerts build unit wire interop"
+ALL_STEPS="layers format alerts build unit install wire torture interop leaf compare reference bench tsan clang tidy distcheck package"
+QUICK_STEPS="layers format alerts build unit wire interop leaf"
 
 PASSED=0
 FAILED=0
@@ -185,6 +185,15 @@ step_interop() {
     MAYFLY_SHARED=$(shared_data) MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs
 }
 
+# Leaf links: the short scenarios, with mayflyd in one place and in both.  `./dev leaf` has the others.
+step_leaf() {
+    local pair
+    export NATS_SERVER MAYFLYD="$TOP/build-test/mayflyd"
+    for pair in nats-mayfly mayfly-nats mayfly-mayfly; do
+        PARALLEL=4 tallied node test/leaf/run.mjs --quick --pair=$pair
+    done
+}
+
 # The same histories to mayflyd and nats-server: those that once differed, and random ones.  Those
 # about streams also come from a seed that nobody has tried yet; it is printed.
 step_compare() {
@@ -205,6 +214,7 @@ step_reference() {
     tallied node test/wire/surface.mjs --names "$NATS_SERVER"
     MAYFLY_SHARED=$(shared_data) MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER TRIES=6 \
         tallied node test/interop/run.mjs
+    NATS_SERVER=$NATS_SERVER PARALLEL=4 TRIES=6 tallied node test/leaf/run.mjs --quick --pair=nats-nats
     if [ -x build-test/test/interop/c/natsc ]; then
         MAYFLYD=$NATS_SERVER build-test/test/interop/c/natsc >"$LOGS/natsc-reference.log" 2>&1
         unity_count "$LOGS/natsc-reference.log" $?

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { handling, pageBlocks } from "./lib/doc_page.mjs";
 import { toolCommands, toolDifferences } from "./lib/doc_tool.mjs";
 import { jetstreamBlock, onServer } from "./lib/js.mjs";
+import { Raw } from "./lib/raw.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { binary } from "./lib/server.mjs";
 
@@ -79,11 +80,17 @@ scenario("pages that are not run here exist and have a reason", ours, async () =
 const firstColumn = (text) => [...text.matchAll(/^\| (`[^|]+`)(?: |,)*\|/gm)].flatMap((m) => [...m[1].matchAll(/`([^`]+)`/g)].map((n) => n[1]));
 
 scenario("metrics.md lists the metrics of a server, all of them and no others", ours, async (t) => {
-  const s = await t.server({ config: jetstreamBlock(), monitor: true });
+  // A remote that does not answer, and a link of somebody who dialled.
+  const leaf = `leafnodes { listen: "127.0.0.1:-1", remotes: [ { url: "nats-leaf://127.0.0.1:9" } ] }\n`;
+  const s = await t.server({ config: jetstreamBlock() + leaf, monitor: true });
   const { jsm } = await onServer(t, s);
   await jsm.streams.add({ name: "S", subjects: ["s.>"], metadata: { "mayfly.ttl.default": "24h" } });
   await jsm.streams.add({ name: "M", mirror: { name: "S" } });
   await jsm.consumers.add("S", { durable_name: "c", ack_policy: "explicit" });
+  const peer = await Raw.open((await s.varz()).leaf.port);
+  t.after(() => peer.close());
+  peer.send(`CONNECT ${JSON.stringify({ name: "peer", cluster: "peer", headers: true })}`);
+  await peer.expect(/"connect_info":true/);
   const real = [...(await s.page("/metrics")).text.matchAll(/^# HELP (\S+)/gm)].map((m) => m[1]);
   assert.deepEqual(firstColumn(read("docs/metrics.md")).sort(), real.sort());
 });
