@@ -211,7 +211,10 @@ int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *
                                            .close = close_status};
     setup->modules = w->modules;
     setup->nmodules = MF_COUNT(w->modules);
-    return server_start(&w->server, w->loop, setup, e);
+    if (server_start(&w->server, w->loop, setup, e) == 0)
+        return 0;
+    w->server = NULL; /* a module knew it already */
+    return e->code;
 }
 
 void wiring_end(struct wiring *w)
