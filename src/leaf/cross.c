@@ -125,15 +125,6 @@ bool cross_send(struct router_remote *r, const struct router_msg *m, const struc
     return true;
 }
 
-/* A message that another account exports, and the account of the link imports. */
-bool cross_deliver(struct router_sub *s, const struct router_msg *m)
-{
-    struct leaf_sub *sub = mf_container(s, struct leaf_sub, rs);
-
-    return cross_takes(&sub->link->peer, m) &&
-           cross_send(&sub->link->peer, m, s->queue.len > 0 ? &s->queue : NULL, s->queue.len > 0);
-}
-
 /* --- in --------------------------------------------------------------------------------------- */
 
 static void count_in(struct leaf_link *l, size_t bytes)

@@ -117,7 +117,6 @@ void realm_announce_again(struct leaf_link *l, const struct perms *old); /* perm
 bool cross_takes(struct router_remote *r, const struct router_msg *m);
 bool cross_send(struct router_remote *r, const struct router_msg *m, const struct mf_slice *queue,
                 uint32_t nqueues);
-bool cross_deliver(struct router_sub *s, const struct router_msg *m); /* of stream imports */
 void cross_receive(struct leaf_link *l, const struct verb_cmd *cmd);
 
 #endif

@@ -36,8 +36,7 @@ struct login_table;
 struct leaf_sub {
     struct router_sub rs;
     struct table_node node; /* leaf_link.subs, by key */
-    struct leaf_link *link;
-    uint32_t weight; /* 1 without a queue */
+    uint32_t weight;        /* 1 without a queue */
 };
 
 struct leaf_link {

@@ -222,8 +222,8 @@ static void count_local(struct leaf_realm *r, struct mf_slice subject, struct mf
  * by one, and the services of each server, which would answer beside the other server's. */
 static bool is_private(const struct leaf_realm *r, const struct router_sub *s)
 {
-    if (s->remote != NULL)
-        return true;
+    if (s->remote != NULL) /* a link's, counted by realm_learn(); or its import, counted here */
+        return s->remote->takes == cross_takes;
     if (s->client || s->pattern.ptr[0] != '$')
         return false;
     return mf_eq_str(s->pattern, "$JS.ACK.>") || mf_eq_str(s->pattern, "$JS.FC.>") ||
@@ -523,8 +523,6 @@ static void sub_begin(struct leaf_link *l, const struct verb_cmd *cmd, uint64_t 
 
     if (s == NULL || i == NULL || table_add(&l->subs, &s->node, hash) != 0)
         goto err;
-    s->link = l;
-    s->rs.deliver = cross_deliver;
     s->rs.client = true;
     s->rs.remote = &l->peer;
     if (account_subscribe(l->account, cmd->subject, cmd->queue, &s->rs) != 0) {

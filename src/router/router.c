@@ -354,15 +354,23 @@ static bool remote_takes(struct router_remote *to, const struct router_msg *m,
     return to->state == REMOTE_TAKES;
 }
 
+/* The server behind a link that has this subscription and takes the message, or NULL. */
+static struct router_remote *taker_of(struct router_sub *s, const struct router_msg *m,
+                                      struct router_remote **seen)
+{
+    if (!sub_alive(s) || s->remote == NULL || (s->deliver != NULL && !s->deliver(s, m)))
+        return NULL;
+    return remote_takes(s->remote, m, seen) ? s->remote : NULL;
+}
+
 static void group_behind(const struct pin *p, uint32_t count, const struct router_msg *m,
                          struct router_remote **seen)
 {
     uint32_t k, at, total = random_member(p, count, &k, &at);
 
     for (; total > 0; total--) {
-        struct router_sub *s = next_member(p, count, &k, &at);
-        struct router_remote *to = sub_alive(s) ? s->remote : NULL;
-        if (to == NULL || !remote_takes(to, m, seen) ||
+        struct router_remote *to = taker_of(next_member(p, count, &k, &at), m, seen);
+        if (to == NULL ||
             mf_array_reserve(&to->queue, &to->room, to->nqueues + 1, sizeof *to->queue) != 0)
             continue;
         to->queue[to->nqueues++] = node_token(p->node);
@@ -373,11 +381,8 @@ static void group_behind(const struct pin *p, uint32_t count, const struct route
 static void plain_behind(const struct pin *p, const struct router_msg *m,
                          struct router_remote **seen)
 {
-    for (uint32_t i = 0; i < p->len; i++) {
-        struct router_sub *s = node_slots(p->node)[i];
-        if (sub_alive(s) && s->remote != NULL)
-            (void)remote_takes(s->remote, m, seen);
-    }
+    for (uint32_t i = 0; i < p->len; i++)
+        (void)taker_of(node_slots(p->node)[i], m, seen);
 }
 
 static bool is_group_listed(const struct router_msg *m, const struct node *group)

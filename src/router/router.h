@@ -50,6 +50,8 @@ struct router_remote {
     /* Sends it; queue: the groups in which the other server chooses a member.  false: not sent. */
     bool (*send)(struct router_remote *r, const struct router_msg *m, const struct mf_slice *queue,
                  uint32_t nqueues);
+    /* The account's: its ways to other accounts, from which messages are imported. */
+    void *passages;
     /* The router's, for the length of a publish: */
     struct router_remote *next;
     struct mf_slice *queue;
@@ -70,8 +72,9 @@ struct router_sub {
     void *node;                     /* NULL: not subscribed */
     uint32_t pos;
     bool client; /* the owner's: the subscription of a client, not one of the server itself */
-    /* The owner's: the server behind a link that has this subscription.  deliver() is then called
-     * only for messages of stream imports. */
+    /* The owner's: the server behind a link that has this subscription.  deliver() receives nothing
+     * then, but says whether the subscription wants the message, and must not use the router; NULL:
+     * it wants all. */
     struct router_remote *remote;
     /* The account's: its subscriptions in other accounts (account_subscribe). */
     void *shadows;

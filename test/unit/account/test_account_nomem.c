@@ -75,9 +75,26 @@ static void test_starting_fails_whole(void)
     TEST_ASSERT_GREATER_THAN_INT(20, n);
 }
 
-static void test_subscribing_fails_whole(void)
+static bool takes_all(struct router_remote *r, const struct router_msg *m)
 {
-    struct router_sub s = {.deliver = count};
+    (void)r;
+    (void)m;
+    return true;
+}
+
+static bool count_sent(struct router_remote *r, const struct router_msg *m,
+                       const struct mf_slice *queue, uint32_t n)
+{
+    (void)r;
+    (void)m;
+    (void)queue;
+    (void)n;
+    taken++;
+    return true;
+}
+
+static void subscribe_without_memory(struct router_sub s)
+{
     int rc, n = 0;
 
     world_start(&w);
@@ -92,6 +109,20 @@ static void test_subscribing_fails_whole(void)
     } while (rc != 0);
     TEST_ASSERT_GREATER_THAN_INT(2, n);
     account_unsubscribe(world_get(&w, "A"), &s);
+}
+
+static void test_subscribing_fails_whole(void)
+{
+    subscribe_without_memory((struct router_sub){.deliver = count});
+}
+
+static void test_subscribing_for_a_link_fails_whole(void)
+{
+    struct router_remote peer = {.takes = takes_all, .send = count_sent};
+
+    subscribe_without_memory((struct router_sub){.remote = &peer});
+    TEST_ASSERT_NULL(peer.passages);
+    router_remote_fini(&peer);
 }
 
 static void test_reloading_fails_whole(void)
@@ -171,6 +202,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_starting_fails_whole);
     RUN_TEST(test_subscribing_fails_whole);
+    RUN_TEST(test_subscribing_for_a_link_fails_whole);
     RUN_TEST(test_reloading_fails_whole);
     RUN_TEST(test_requests_without_memory_are_not_delivered);
     return UNITY_END();

@@ -66,6 +66,8 @@ static struct receiver *add(struct remote *r, const char *pattern, const char *q
 
     x->rs.remote = r == NULL ? NULL : &r->peer;
     join(x, pattern, queue);
+    if (r != NULL)
+        x->rs.deliver = NULL; /* it wants all */
     return x;
 }
 
@@ -179,6 +181,26 @@ static void test_a_subscription_that_ended_is_not_served(void)
     TEST_ASSERT_EQUAL_UINT(0, a.sent);
 }
 
+static bool wants_none(struct router_sub *s, const struct router_msg *m)
+{
+    (void)s;
+    (void)m;
+    return false;
+}
+
+static void test_a_subscription_of_a_server_may_refuse_for_itself(void)
+{
+    add(&a, "s", "")->rs.deliver = wants_none;
+    add(&a, "*", "G")->rs.deliver = wants_none;
+    TEST_ASSERT_EQUAL_size_t(0, publish("s"));
+    TEST_ASSERT_EQUAL_UINT(0, a.asked);
+    add(&b, "s", "G");
+    add(&a, "s", "");
+    TEST_ASSERT_EQUAL_size_t(2, publish("s"));
+    TEST_ASSERT_EQUAL_STRING("", a.queues);
+    TEST_ASSERT_EQUAL_STRING("G ", b.queues);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -188,5 +210,6 @@ int main(void)
     RUN_TEST(test_a_message_from_a_link_reaches_the_listed_groups);
     RUN_TEST(test_a_nested_publish_disturbs_no_server);
     RUN_TEST(test_a_subscription_that_ended_is_not_served);
+    RUN_TEST(test_a_subscription_of_a_server_may_refuse_for_itself);
     return UNITY_END();
 }
