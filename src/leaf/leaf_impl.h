@@ -56,6 +56,12 @@ static inline const struct options_leaf *leaf_options(const struct leaf *lf)
     return lf->options->leaf;
 }
 
+/* A copy of the caller's own, or NULL: there is no text, or no memory. */
+static inline char *leaf_copy_text(const char *s)
+{
+    return s == NULL ? NULL : mf_slice_dup(mf_str(s));
+}
+
 /* --- leaf.c ----------------------------------------------------------------------------------- */
 const char *leaf_cluster(const struct leaf *lf, bool always); /* own name; NULL: none */
 const char *leaf_domain(const struct leaf *lf);               /* "": none */

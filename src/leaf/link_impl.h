@@ -36,7 +36,7 @@ struct login_table;
 struct leaf_sub {
     struct router_sub rs;
     struct table_node node; /* leaf_link.subs, by key */
-    uint32_t weight;        /* 1 without a queue */
+    uint32_t weight;        /* 1 without a queue; 0 until it counts */
 };
 
 struct leaf_link {

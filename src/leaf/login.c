@@ -122,11 +122,6 @@ static void check_done(void *arg)
     leaf_link_gone(lf); /* a closing module waits for jobs, too */
 }
 
-static char *copy_text(const char *s)
-{
-    return s == NULL ? NULL : mf_slice_dup(mf_str(s));
-}
-
 static void start_job(struct leaf_link *l, const struct auth_request *r, const char *stored,
                       const char *account)
 {
@@ -144,16 +139,16 @@ static void start_job(struct leaf_link *l, const struct auth_request *r, const c
     j->table->refs++;
     l->leaf->njobs++;
     j->req = *r;
-    j->req.user = j->user = copy_text(r->user);
-    j->req.pass = j->pass = copy_text(r->pass);
-    j->req.token = j->token = copy_text(r->token);
-    j->req.nkey = j->nkey = copy_text(r->nkey);
-    j->req.sig = j->sig = copy_text(r->sig);
+    j->req.user = j->user = leaf_copy_text(r->user);
+    j->req.pass = j->pass = leaf_copy_text(r->pass);
+    j->req.token = j->token = leaf_copy_text(r->token);
+    j->req.nkey = j->nkey = leaf_copy_text(r->nkey);
+    j->req.sig = j->sig = leaf_copy_text(r->sig);
     memcpy(j->nonce, l->nonce, sizeof j->nonce);
     j->req.nonce = mf_str(j->nonce);
     j->req.no_auth_user = NULL;
-    j->stored = copy_text(stored);
-    j->account = copy_text(account);
+    j->stored = leaf_copy_text(stored);
+    j->account = leaf_copy_text(account);
     if (stored != NULL && (j->stored == NULL || j->account == NULL)) {
         job_free(j);
         link_close(l, NULL, REASON_NO_MEMORY);

@@ -445,10 +445,8 @@ void realm_announce_again(struct leaf_link *l, const struct perms *old)
 
 /* --- interest of a peer ----------------------------------------------------------------------- */
 
-static void add_weight(struct leaf_realm *r, const struct leaf_link *l, struct interest *i,
-                       uint64_t by)
+static void add_weight(const struct leaf_link *l, struct interest *i, uint64_t by)
 {
-    (void)r;
     if (l->spoke)
         i->hubs += by;
     else
@@ -461,7 +459,7 @@ static void set_weight(struct leaf_link *l, struct leaf_sub *s, struct interest 
     struct leaf_realm *r = l->realm;
 
     change_begin(r, i);
-    add_weight(r, l, i, (uint64_t)weight - s->weight);
+    add_weight(l, i, (uint64_t)weight - s->weight);
     s->weight = weight;
     change_end(r, i);
 }

@@ -22,11 +22,6 @@ static void target_fini(struct leaf_target *t)
     free(t->path);
 }
 
-static char *copy_text(const char *s)
-{
-    return s == NULL ? NULL : mf_slice_dup(mf_str(s));
-}
-
 static bool add_target(struct leaf_remote *r, const struct leaf_target *t)
 {
     struct leaf_target *to;
@@ -36,10 +31,10 @@ static bool add_target(struct leaf_remote *r, const struct leaf_target *t)
         return false;
     to = &r->targets[r->ntargets++];
     *to = *t;
-    to->host = copy_text(t->host);
-    to->user = copy_text(t->user);
-    to->password = copy_text(t->password);
-    to->path = copy_text(t->path);
+    to->host = leaf_copy_text(t->host);
+    to->user = leaf_copy_text(t->user);
+    to->password = leaf_copy_text(t->password);
+    to->path = leaf_copy_text(t->path);
     if (to->host != NULL)
         return true;
     target_fini(to); /* no memory */
@@ -86,7 +81,7 @@ void remote_configure(struct leaf_remote *r)
                                                   .ws = u->ws,
                                                   .tls = u->tls});
         if (r->tls_name == NULL && !remote_is_address(u->host))
-            r->tls_name = copy_text(u->host);
+            r->tls_name = leaf_copy_text(u->host);
     }
     if (!o->no_randomize)
         shuffle(r->targets, r->ntargets);
