@@ -132,7 +132,7 @@ void leaf_account_removed(struct leaf *lf, struct account *a)
         if (l->account != a)
             continue;
         link_close(l, NULL, REASON_MISSING_ACCOUNT);
-        link_leave(l); /* it may have been closing already */
+        link_leave_now(l); /* it may have been closing already */
     }
 }
 
@@ -147,10 +147,12 @@ void leaf_leaving(struct leaf *lf)
     mf_list_each_safe(pos, next, &lf->links)
     {
         struct leaf_link *l = mf_container(pos, struct leaf_link, all);
-        if (l->phase != LEAF_DIALLING)
-            link_close(l, NULL, REASON_SHUTDOWN);
-        else
+        if (l->phase == LEAF_DIALLING) {
             net_close(l->conn, 0);
+            continue;
+        }
+        link_close(l, NULL, REASON_SHUTDOWN);
+        link_leave_now(l); /* it may have been closing already */
     }
 }
 

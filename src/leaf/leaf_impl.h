@@ -14,12 +14,15 @@
 
 #define LEAF_REFUSALS 64
 
-/* The interest of one account that has usable links: realm.c. */
+/* The interest of one account that has links, usable or ending: realm.c. */
 struct leaf_realm {
     struct mf_list link; /* leaf.realms */
     struct leaf *leaf;
     struct account *account;
-    struct mf_list links; /* leaf_link.in_realm, the oldest first */
+    struct mf_list links;  /* leaf_link.in_realm, the oldest first */
+    struct mf_list ending; /* leaf_link.in_realm: links that are not usable any more */
+    uint64_t moves;        /* links that came and left, so far */
+    struct work_owner work;
     struct table interest;
     struct router_observer observer;
     struct account_linker linker;
@@ -112,12 +115,16 @@ enum rules_verdict rules_learn(const struct leaf_link *l, struct mf_slice patter
 
 /* --- realm.c ---------------------------------------------------------------------------------- */
 MF_MUSTCHECK int realm_enter(struct leaf_link *l); /* announces everything.  O(interest) */
-void realm_leave(struct leaf_link *l);             /* its interest ends.  O(its subscriptions) */
+void realm_reload(struct leaf_realm *r);           /* mappings changed */
+void realm_announce_again(struct leaf_link *l, const struct perms *old); /* permissions changed */
+
+/* --- learn.c ---------------------------------------------------------------------------------- */
+/* Its interest ends: some of it at once, and the rest in time slices; l->realm is NULL when all of
+ * it has ended.  now: all at once, O(its subscriptions).  Harmless twice. */
+void realm_leave(struct leaf_link *l, bool now);
 /* LS+ and LS- of the peer. */
 void realm_learn(struct leaf_link *l, const struct verb_cmd *cmd);
 void realm_forget(struct leaf_link *l, const struct verb_cmd *cmd);
-void realm_reload(struct leaf_realm *r);                                 /* mappings changed */
-void realm_announce_again(struct leaf_link *l, const struct perms *old); /* permissions changed */
 
 /* --- cross.c ---------------------------------------------------------------------------------- */
 bool cross_takes(struct router_remote *r, const struct router_msg *m);

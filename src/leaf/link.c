@@ -2,9 +2,9 @@
  *
  * Happy path: bytes_in() parses whole commands; during the handshake dial.c or accept.c execute
  * them, and link_use() begins the exchange of interest and messages.
- * Failure: link_close() ends the interest of the peer at once, sends -ERR, and closes;
- * finish_close() frees the link, and has a remote dial again. Silence: a PING each interval; any
- * byte that arrives counts as an answer. */
+ * Failure: link_close() begins to end the interest of the peer (learn.c), sends -ERR, and closes;
+ * finish_close() has a remote dial again; the later of both ends frees the link. Silence: a PING
+ * each interval; any byte that arrives counts as an answer. */
 #include "leaf/leaf_impl.h"
 
 #include "base/clock.h"
@@ -86,6 +86,7 @@ struct leaf_link *link_new(struct leaf *lf, struct leaf_remote *remote)
     l->start_mono_ns = loop_mono_ns(lf->loop);
     l->timer = loop_timer_new(lf->loop, fire_timer, l);
     mf_list_init(&l->in_realm);
+    mf_list_init(&l->marks);
     if (l->timer == NULL) {
         free(l);
         return NULL;
@@ -124,22 +125,35 @@ void link_wait(struct leaf_link *l, int64_t ns)
 /* --- end -------------------------------------------------------------------------------------- */
 
 /* Out of its account: its interest ends, nothing is sent to it any more. */
-void link_leave(struct leaf_link *l)
+static void leave_account(struct leaf_link *l, bool now)
 {
     struct account *a = l->account;
 
+    now = now || l->leaf->leaving;
     if (!l->counted) {
-        realm_leave(l);
+        realm_leave(l, now);
         return;
     }
     l->counted = false;
     account_retain(a); /* the realm may hold the last reference */
-    realm_leave(l);
+    realm_leave(l, now);
     account_counters(a)->leafnodes--;
     l->leaf->usable--;
     if (l->shown)
         l->leaf->setup.changed(l->leaf->setup.arg, l, false);
     account_release(a);
+}
+
+void link_departed(struct leaf_link *l)
+{
+    if (l->gone)
+        link_free(l);
+}
+
+void link_leave_now(struct leaf_link *l)
+{
+    leave_account(l, true);
+    link_departed(l);
 }
 
 static bool too_much_waits(const struct leaf_link *l)
@@ -157,7 +171,7 @@ void link_close(struct leaf_link *l, const char *err, enum reason reason)
     l->phase = LEAF_CLOSING;
     loop_timer_stop(l->timer);
     login_abandon(l);
-    link_leave(l);
+    leave_account(l, false);
     if (l->conn == NULL)
         return;
     if (too_much_waits(l))
@@ -195,10 +209,14 @@ static void finish_close(void *arg, enum net_why why, const char *text)
     l->phase = LEAF_CLOSING;
     loop_timer_stop(l->timer);
     login_abandon(l);
-    link_leave(l);
+    leave_account(l, false);
     if (l->remote != NULL)
         dial_ended(l, dialling ? text : NULL);
-    link_free(l);
+    l->remote = NULL;
+    l->conn = NULL;
+    l->gone = true;
+    if (l->realm == NULL)
+        link_departed(l);
 }
 
 /* --- silence ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "leaf/hello_impl.h"
 #include "leaf/leaf.h"
 #include "leaf/verb_impl.h"
+#include "loop/work.h"
 #include "session/delivery.h"
 #include "session/nonce.h"
 #include "session/reason.h"
@@ -36,17 +37,18 @@ struct login_table;
 struct leaf_sub {
     struct router_sub rs;
     struct table_node node; /* leaf_link.subs, by key */
+    struct mf_list mark;    /* leaf_link.marks, if it finds loops; else in no list */
     uint32_t weight;        /* 1 without a queue; 0 until it counts */
 };
 
 struct leaf_link {
     struct router_remote peer;
     struct mf_list all;      /* leaf.links */
-    struct mf_list in_realm; /* leaf_realm.links, while it is usable */
+    struct mf_list in_realm; /* leaf_realm.links while it is usable, then leaf_realm.ending */
     struct leaf *leaf;
     struct net_conn *conn;
     struct leaf_remote *remote; /* NULL: it was accepted */
-    struct leaf_realm *realm;   /* while it is usable */
+    struct leaf_realm *realm;   /* while it is usable, and until its interest has ended */
     struct account *account;    /* bound to; NULL: not known yet */
     uint64_t id;
     enum leaf_phase phase;
@@ -79,9 +81,14 @@ struct leaf_link {
     struct perms *denies; /* publish: what must not go out; subscribe: what must not come in */
     bool open_api;        /* a leaf may ask the API by its plain name: this hub has no domain */
 
-    struct table subs; /* leaf_sub.node */
-    size_t subs_room;  /* bytes of memory for their subjects, at most */
-    uint32_t before;   /* scratch of realm.c */
+    struct table subs;      /* leaf_sub.node */
+    struct mf_list marks;   /* leaf_sub.mark */
+    uint64_t entered, left; /* leaf_realm.moves as it did so; 0: not yet */
+    struct work_task rest;  /* ends what is left of subs when the link has ended */
+    size_t rest_at;         /* see table_any() */
+    bool gone;              /* the connection is closed; freed when the interest has ended */
+    size_t subs_room;       /* bytes of memory for their subjects, at most */
+    uint32_t before;        /* scratch of realm.c */
 
     char nonce[NONCE];
     char *user;                 /* shown in logs; NULL: none */
@@ -104,10 +111,11 @@ struct leaf_link *link_new(struct leaf *lf, struct leaf_remote *remote); /* NULL
 void link_free(struct leaf_link *l);                                     /* never connected */
 #define LINK_LABEL 320
 const char *link_label(const struct leaf_link *l, char dst[LINK_LABEL]);
-/* err: text of an -ERR line to send first, or NULL.  O(its subscriptions). */
+/* err: text of an -ERR line to send first, or NULL. */
 void link_close(struct leaf_link *l, const char *err, enum reason reason);
-/* Its interest ends at once, and nothing is sent to it any more; harmless twice. */
-void link_leave(struct leaf_link *l);
+/* Its interest ends at once, and nothing is sent to it any more; harmless twice.  May free it. */
+void link_leave_now(struct leaf_link *l);
+void link_departed(struct leaf_link *l); /* its interest has ended: frees it if it is gone */
 void link_send_err(struct leaf_link *l, const char *fmt, ...) MF_PRINTF(2, 3);
 void link_log_error(const struct leaf_link *l, const char *fmt, ...) MF_PRINTF(2, 3);
 /* The handshake is done: interest is announced, messages cross. */

@@ -7,8 +7,8 @@
  *
  * Happy path: realm_enter() counts all subscriptions of the account when its first link becomes
  * usable, and announces them; the router's observer counts each change from then on.
- * Close: the last link of the account frees the realm. */
-#include "leaf/leaf_impl.h"
+ * Close: the end of the last link of the account frees the realm (learn.c). */
+#include "leaf/realm_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,14 +17,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-struct interest {
-    struct table_node node;      /* leaf_realm.interest */
-    uint64_t local, leafs, hubs; /* members of a queue; subscribers or links without one */
-    bool mark;                   /* $LDS.: finds loops, is told to everybody */
-    uint32_t subject_len, queue_len;
-    uint8_t text[]; /* subject, queue */
-};
 
 static struct mf_slice subject_of(const struct interest *i)
 {
@@ -36,15 +28,15 @@ static struct mf_slice queue_of(const struct interest *i)
     return mf_slice(i->text + i->subject_len, i->queue_len);
 }
 
-static uint64_t key_hash(struct mf_slice subject, struct mf_slice queue)
+uint64_t realm_key(struct mf_slice subject, struct mf_slice queue)
 {
     return hash_slice(subject) ^ (queue.len == 0 ? 0 : hash_slice(queue) * 0x9e3779b97f4a7c15u);
 }
 
 /* --- subscriptions of links ------------------------------------------------------------------- */
 
-static struct leaf_sub *sub_find(const struct leaf_link *l, struct mf_slice subject,
-                                 struct mf_slice queue, uint64_t hash)
+struct leaf_sub *realm_find_sub(const struct leaf_link *l, struct mf_slice subject,
+                                struct mf_slice queue, uint64_t hash)
 {
     for (struct table_node *n = table_first(&l->subs, hash); n != NULL; n = table_next(n)) {
         struct leaf_sub *s = mf_container(n, struct leaf_sub, node);
@@ -56,8 +48,8 @@ static struct leaf_sub *sub_find(const struct leaf_link *l, struct mf_slice subj
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-static struct interest *interest_find(const struct leaf_realm *r, struct mf_slice subject,
-                                      struct mf_slice queue, uint64_t hash)
+struct interest *realm_find_interest(const struct leaf_realm *r, struct mf_slice subject,
+                                     struct mf_slice queue, uint64_t hash)
 {
     for (struct table_node *n = table_first(&r->interest, hash); n != NULL; n = table_next(n)) {
         struct interest *i = mf_container(n, struct interest, node);
@@ -67,11 +59,11 @@ static struct interest *interest_find(const struct leaf_realm *r, struct mf_slic
     return NULL;
 }
 
-static struct interest *interest_get(struct leaf_realm *r, struct mf_slice subject,
-                                     struct mf_slice queue)
+struct interest *realm_get_interest(struct leaf_realm *r, struct mf_slice subject,
+                                    struct mf_slice queue)
 {
-    uint64_t hash = key_hash(subject, queue);
-    struct interest *i = interest_find(r, subject, queue, hash);
+    uint64_t hash = realm_key(subject, queue);
+    struct interest *i = realm_find_interest(r, subject, queue, hash);
 
     if (i != NULL)
         return i;
@@ -97,19 +89,35 @@ static bool same_cluster(const struct leaf_link *a, const struct leaf_link *b)
 
 static uint64_t weight_of(const struct leaf_link *l, const struct interest *i)
 {
-    const struct leaf_sub *s = sub_find(l, subject_of(i), queue_of(i), i->node.hash);
+    const struct leaf_sub *s = realm_find_sub(l, subject_of(i), queue_of(i), i->node.hash);
 
     return s == NULL ? 0 : s->weight;
+}
+
+/* The part of links that are ending: of the same cluster, or ended before this link began.  A
+ * server that comes back must not be told of what it announced itself on its last link. */
+static uint64_t ending_weight(const struct leaf_link *to, const struct interest *i, bool hubs)
+{
+    const struct mf_list *pos;
+    uint64_t n = 0;
+
+    mf_list_each(pos, &to->realm->ending)
+    {
+        const struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
+        if ((hubs || !l->spoke) && (l->left < to->entered || same_cluster(l, to)))
+            n += weight_of(l, i);
+    }
+    return n;
 }
 
 /* The part of the link itself and of others of its cluster: it is not told of that. */
 static uint64_t own_weight(const struct leaf_link *to, const struct interest *i, bool hubs)
 {
     const struct mf_list *pos;
-    uint64_t n = 0;
+    uint64_t n = ending_weight(to, i, hubs);
 
     if (to->twins == 0)
-        return to->spoke && !hubs ? 0 : weight_of(to, i);
+        return n + (to->spoke && !hubs ? 0 : weight_of(to, i));
     mf_list_each(pos, &to->realm->links)
     {
         const struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
@@ -166,7 +174,7 @@ static void send_interest(struct leaf_link *l, const struct interest *i, uint32_
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-static void change_begin(struct leaf_realm *r, const struct interest *i)
+void realm_change_begin(struct leaf_realm *r, const struct interest *i)
 {
     struct mf_list *pos;
 
@@ -177,7 +185,7 @@ static void change_begin(struct leaf_realm *r, const struct interest *i)
     }
 }
 
-static void change_end(struct leaf_realm *r, struct interest *i)
+void realm_change_end(struct leaf_realm *r, struct interest *i)
 {
     struct mf_list *pos;
 
@@ -197,8 +205,8 @@ static void change_end(struct leaf_realm *r, struct interest *i)
 static void count_local(struct leaf_realm *r, struct mf_slice subject, struct mf_slice queue,
                         bool on)
 {
-    struct interest *i = on ? interest_get(r, subject, queue)
-                            : interest_find(r, subject, queue, key_hash(subject, queue));
+    struct interest *i = on ? realm_get_interest(r, subject, queue)
+                            : realm_find_interest(r, subject, queue, realm_key(subject, queue));
 
     if (i == NULL || (!on && i->local == 0)) {
         if (on)
@@ -211,9 +219,9 @@ static void count_local(struct leaf_realm *r, struct mf_slice subject, struct mf
         i->local += on ? 1 : (uint64_t)-1;
         return;
     }
-    change_begin(r, i);
+    realm_change_begin(r, i);
     i->local += on ? 1 : (uint64_t)-1;
-    change_end(r, i);
+    realm_change_end(r, i);
 }
 
 /* --- subscriptions of this server ------------------------------------------------------------- */
@@ -325,6 +333,12 @@ static void realm_free(struct leaf_realm *r)
     free(r);
 }
 
+void realm_close(struct leaf_realm *r)
+{
+    drop_fixed(r);
+    realm_free(r);
+}
+
 static struct leaf_realm *realm_new(struct leaf *lf, struct account *a)
 {
     struct leaf_realm *r = calloc(1, sizeof *r);
@@ -334,7 +348,9 @@ static struct leaf_realm *realm_new(struct leaf *lf, struct account *a)
         return NULL;
     r->leaf = lf;
     r->account = account_retain(a);
+    r->work.name = account_name(a);
     mf_list_init(&r->links);
+    mf_list_init(&r->ending);
     mf_list_push(&lf->realms, &r->link);
     rand_nuid(unique);
     (void)snprintf(r->lds, sizeof r->lds, "$LDS.%s", unique);
@@ -364,7 +380,7 @@ static struct leaf_realm *realm_find(struct leaf *lf, const struct account *a)
     return NULL;
 }
 
-static void count_twins(struct leaf_link *l, uint32_t by)
+void realm_count_twins(struct leaf_link *l, uint32_t by)
 {
     struct mf_list *pos;
 
@@ -414,8 +430,9 @@ int realm_enter(struct leaf_link *l)
         return MF_NOMEM;
     l->realm = r;
     l->twins = 0;
+    l->entered = ++r->moves;
     mf_list_push(&r->links, &l->in_realm);
-    count_twins(l, 1);
+    realm_count_twins(l, 1);
     walk_interest(r, announce_node, &(struct walk){l, NULL});
     return 0;
 }
@@ -441,149 +458,4 @@ void realm_announce_again(struct leaf_link *l, const struct perms *old)
 {
     if (l->realm != NULL)
         walk_interest(l->realm, announce_change, &(struct walk){l, old});
-}
-
-/* --- interest of a peer ----------------------------------------------------------------------- */
-
-static void add_weight(const struct leaf_link *l, struct interest *i, uint64_t by)
-{
-    if (l->spoke)
-        i->hubs += by;
-    else
-        i->leafs += by;
-}
-
-/* Sets the weight of a subscription to which an entry belongs; 0: it ends. */
-static void set_weight(struct leaf_link *l, struct leaf_sub *s, struct interest *i, uint32_t weight)
-{
-    struct leaf_realm *r = l->realm;
-
-    change_begin(r, i);
-    add_weight(l, i, (uint64_t)weight - s->weight);
-    s->weight = weight;
-    change_end(r, i);
-}
-
-/* Memory for the subject at most: the router has a node for each token that no other subject has.
- */
-static size_t room_of(struct mf_slice subject, struct mf_slice queue)
-{
-    size_t tokens = 1;
-
-    for (size_t i = 0; i < subject.len; i++)
-        tokens += subject.ptr[i] == '.';
-    return subject.len + queue.len + tokens * LEAF_TOKEN_ROOM;
-}
-
-static void sub_end(struct leaf_link *l, struct leaf_sub *s)
-{
-    struct mf_slice subject = s->rs.pattern, queue = s->rs.queue;
-    struct interest *i = interest_find(l->realm, subject, queue, s->node.hash);
-
-    if (i != NULL)
-        set_weight(l, s, i, 0);
-    table_del(&l->subs, &s->node);
-    l->subs_room -= room_of(subject, queue);
-    account_unsubscribe(l->account, &s->rs);
-    free(s);
-}
-
-static bool is_room(struct leaf_link *l, const struct verb_cmd *cmd)
-{
-    const struct options_account *o = account_options(l->account);
-    uint64_t most = LEAF_SUBS_MAX;
-
-    if (l->leaf->options->max_subscriptions > 0)
-        most = (uint64_t)l->leaf->options->max_subscriptions;
-    if (o != NULL && o->max_subscriptions >= 0 && (uint64_t)o->max_subscriptions < most)
-        most = (uint64_t)o->max_subscriptions;
-    if (l->subs.count < most &&
-        l->subs_room + room_of(cmd->subject, cmd->queue) <= LEAF_SUBS_ROOM_MAX)
-        return true;
-    link_log_error(l,
-                   "the other server announced too much: %llu subscriptions with %zu MB are kept",
-                   (unsigned long long)l->subs.count, l->subs_room >> 20);
-    link_close(l, "maximum subscriptions exceeded", REASON_MAX_SUBS);
-    return false;
-}
-
-/* The interest of a new link is known when it says so: copies that wait for it ask at once. */
-static void note_api(struct leaf_link *l, struct mf_slice subject)
-{
-    if (mf_starts(subject, "$JS.") && memmem(subject.ptr, subject.len, ".API.", 5) != NULL)
-        loop_defer(l->leaf->loop, &l->realm->api_seen);
-}
-
-static void sub_begin(struct leaf_link *l, const struct verb_cmd *cmd, uint64_t hash)
-{
-    struct leaf_sub *s = calloc(1, sizeof *s);
-    struct interest *i = interest_get(l->realm, cmd->subject, cmd->queue);
-
-    if (s == NULL || i == NULL || table_add(&l->subs, &s->node, hash) != 0)
-        goto err;
-    s->rs.client = true;
-    s->rs.remote = &l->peer;
-    if (account_subscribe(l->account, cmd->subject, cmd->queue, &s->rs) != 0) {
-        table_del(&l->subs, &s->node);
-        goto err;
-    }
-    l->subs_room += room_of(cmd->subject, cmd->queue);
-    set_weight(l, s, i, cmd->queue.len > 0 ? cmd->weight : 1);
-    note_api(l, cmd->subject);
-    return;
-err:
-    free(s);
-    if (i != NULL) {
-        change_begin(l->realm, i);
-        change_end(l->realm, i);
-    }
-    link_close(l, NULL, REASON_NO_MEMORY);
-}
-
-void realm_learn(struct leaf_link *l, const struct verb_cmd *cmd)
-{
-    uint64_t hash = key_hash(cmd->subject, cmd->queue);
-    struct leaf_sub *s = sub_find(l, cmd->subject, cmd->queue, hash);
-    struct interest *i;
-
-    if (s == NULL) {
-        if (is_room(l, cmd))
-            sub_begin(l, cmd, hash);
-        return;
-    }
-    if (cmd->queue.len == 0 || cmd->weight == s->weight)
-        return;
-    i = interest_get(l->realm, cmd->subject, cmd->queue); /* none: the weight was 0 */
-    if (i != NULL)
-        set_weight(l, s, i, cmd->weight);
-    else
-        link_close(l, NULL, REASON_NO_MEMORY);
-}
-
-void realm_forget(struct leaf_link *l, const struct verb_cmd *cmd)
-{
-    struct leaf_sub *s = sub_find(l, cmd->subject, cmd->queue, key_hash(cmd->subject, cmd->queue));
-
-    if (s != NULL)
-        sub_end(l, s);
-}
-
-void realm_leave(struct leaf_link *l)
-{
-    struct leaf_realm *r = l->realm;
-    struct table_node *n;
-    size_t at = 0;
-
-    if (r == NULL)
-        return;
-    /* Others are told while it still counts as one of its cluster; itself is told nothing. */
-    while ((n = table_any(&l->subs, &at)) != NULL)
-        sub_end(l, mf_container(n, struct leaf_sub, node));
-    count_twins(l, (uint32_t)-1);
-    mf_list_del(&l->in_realm);
-    l->realm = NULL;
-    if (mf_list_empty(&r->links)) {
-        drop_fixed(r);
-        realm_free(r);
-    }
 }
