@@ -114,7 +114,8 @@ enum rules_verdict { RULES_YES, RULES_IGNORE, RULES_VIOLATION };
 enum rules_verdict rules_learn(const struct leaf_link *l, struct mf_slice pattern);
 
 /* --- realm.c ---------------------------------------------------------------------------------- */
-MF_MUSTCHECK int realm_enter(struct leaf_link *l); /* announces everything.  O(interest) */
+MF_MUSTCHECK int realm_enter(struct leaf_link *l); /* announces everything, in time slices */
+void realm_announce_more(struct leaf_link *l);     /* the peer read what waited for it */
 void realm_reload(struct leaf_realm *r);           /* mappings changed */
 void realm_announce_again(struct leaf_link *l, const struct perms *old); /* permissions changed */
 

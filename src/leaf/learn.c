@@ -191,6 +191,7 @@ static void begin_end(struct leaf_link *l)
 {
     struct leaf_realm *r = l->realm;
 
+    work_cancel(l->leaf->loop, &l->announce);
     realm_count_twins(l, (uint32_t)-1);
     mf_list_del(&l->in_realm);
     mf_list_push(&r->ending, &l->in_realm);

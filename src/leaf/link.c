@@ -537,5 +537,10 @@ static void finish_tls(void *arg)
         accept_secured(l);
 }
 
+static void on_drained(void *arg)
+{
+    realm_announce_more(arg);
+}
+
 const struct net_handler link_handler = {
-    .bytes = bytes_in, .drained = NULL, .secured = finish_tls, .closed = finish_close};
+    .bytes = bytes_in, .drained = on_drained, .secured = finish_tls, .closed = finish_close};

@@ -81,14 +81,16 @@ struct leaf_link {
     struct perms *denies; /* publish: what must not go out; subscribe: what must not come in */
     bool open_api;        /* a leaf may ask the API by its plain name: this hub has no domain */
 
-    struct table subs;      /* leaf_sub.node */
-    struct mf_list marks;   /* leaf_sub.mark */
-    uint64_t entered, left; /* leaf_realm.moves as it did so; 0: not yet */
-    struct work_task rest;  /* ends what is left of subs when the link has ended */
-    size_t rest_at;         /* see table_any() */
-    bool gone;              /* the connection is closed; freed when the interest has ended */
-    size_t subs_room;       /* bytes of memory for their subjects, at most */
-    uint32_t before;        /* scratch of realm.c */
+    struct table subs;         /* leaf_sub.node */
+    struct mf_list marks;      /* leaf_sub.mark */
+    uint64_t entered, left;    /* leaf_realm.moves as it did so; 0: not yet */
+    struct work_task rest;     /* ends what is left of subs when the link has ended */
+    size_t rest_at;            /* see table_any() */
+    bool gone;                 /* the connection is closed; freed when the interest has ended */
+    struct work_task announce; /* tells the peer of interest that was there before the link */
+    struct table_scan walk;    /* of leaf_realm.interest */
+    size_t subs_room;          /* bytes of memory for their subjects, at most */
+    uint32_t before;           /* scratch of realm.c */
 
     char nonce[NONCE];
     char *user;                 /* shown in logs; NULL: none */

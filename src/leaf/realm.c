@@ -18,6 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ANNOUNCE_AT_ONCE 1024       /* entries: about a millisecond */
+#define ANNOUNCE_ROOM    (4u << 20) /* bytes that wait for the peer: the rest comes later */
+
 static struct mf_slice subject_of(const struct interest *i)
 {
     return mf_slice(i->text, i->subject_len);
@@ -402,15 +405,74 @@ static void announce_entry(struct leaf_link *l, const struct interest *i)
         send_interest(l, i, weight);
 }
 
+/* The rest of the walk that realm_enter() began, as a task.  Changes are sent meanwhile, wherever
+ * the walk is: a peer takes an LS+ twice, and an LS- of what it does not know. */
+static void announce_node(void *arg, struct table_node *n)
+{
+    struct leaf_link *l = arg;
+    const struct interest *i = mf_container(n, struct interest, node);
+
+    if (!i->mark || !mf_eq_str(subject_of(i), l->realm->lds)) /* that one was the first */
+        announce_entry(l, i);
+}
+
+/* No more than a peer that does not read may have waiting for it. */
+static size_t announce_room(const struct leaf_link *l)
+{
+    size_t share = (size_t)l->leaf->options->max_pending / 8;
+
+    return share < ANNOUNCE_ROOM ? share : ANNOUNCE_ROOM;
+}
+
+static bool announce_some(struct work_task *t)
+{
+    struct leaf_link *l = mf_container(t, struct leaf_link, announce);
+    struct loop *loop = l->leaf->loop;
+
+    do {
+        if (l->phase != LEAF_USABLE)
+            return false;
+        if (net_queued(l->conn) > announce_room(l)) {
+            net_want_drained(l->conn, announce_room(l) / 2);
+            return false; /* realm_announce_more() */
+        }
+        if (!table_scan(&l->realm->interest, &l->walk, announce_node, l))
+            return false;
+    } while (!work_spent_every(loop, 8));
+    return true;
+}
+
+void realm_announce_more(struct leaf_link *l)
+{
+    if (l->phase == LEAF_USABLE)
+        work_add(l->leaf->loop, &l->realm->work, &l->announce);
+}
+
+/* The mark that finds loops first.  An account with little interest is announced at once. */
+static void announce_begin(struct leaf_link *l)
+{
+    struct leaf_realm *r = l->realm;
+    struct mf_slice lds = mf_str(r->lds);
+    const struct interest *i =
+        realm_find_interest(r, lds, MF_SLICE_NONE, realm_key(lds, MF_SLICE_NONE));
+    unsigned n = 0;
+
+    if (i != NULL)
+        announce_entry(l, i);
+    l->announce.run = announce_some;
+    l->announce.cause = WORK_WRITE;
+    l->announce.what = "interest for a leaf link";
+    table_scan_begin(&l->walk, &r->interest);
+    while (n++ < ANNOUNCE_AT_ONCE && net_queued(l->conn) <= announce_room(l))
+        if (!table_scan(&r->interest, &l->walk, announce_node, l))
+            return;
+    realm_announce_more(l);
+}
+
 struct walk {
     struct leaf_link *link;
     const struct perms *old;
 };
-
-static void announce_node(void *arg, struct table_node *n)
-{
-    announce_entry(((struct walk *)arg)->link, mf_container(n, struct interest, node));
-}
 
 static void walk_interest(struct leaf_realm *r, void (*visit)(void *arg, struct table_node *n),
                           void *arg)
@@ -433,7 +495,7 @@ int realm_enter(struct leaf_link *l)
     l->entered = ++r->moves;
     mf_list_push(&r->links, &l->in_realm);
     realm_count_twins(l, 1);
-    walk_interest(r, announce_node, &(struct walk){l, NULL});
+    announce_begin(l);
     return 0;
 }
 
