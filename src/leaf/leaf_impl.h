@@ -24,6 +24,7 @@ struct leaf_realm {
     uint64_t moves;        /* links that came and left, so far */
     struct work_owner work;
     struct table interest;
+    struct mf_list marks; /* of it: those that find loops, the oldest first */
     struct router_observer observer;
     struct account_linker linker;
     char lds[5 + RAND_NUID + 1]; /* $LDS.<unique>: finds loops */

@@ -88,6 +88,7 @@ struct leaf_link {
     size_t rest_at;            /* see table_any() */
     bool gone;                 /* the connection is closed; freed when the interest has ended */
     struct work_task announce; /* tells the peer of interest that was there before the link */
+    bool marks_first;          /* they were announced before the walk */
     struct table_scan walk;    /* of leaf_realm.interest */
     size_t subs_room;          /* bytes of memory for their subjects, at most */
     uint32_t before;           /* scratch of realm.c */

@@ -81,6 +81,9 @@ struct interest *realm_get_interest(struct leaf_realm *r, struct mf_slice subjec
     if (queue.len > 0)
         memcpy(i->text + subject.len, queue.ptr, queue.len);
     i->mark = mf_starts(subject, "$LDS.");
+    mf_list_init(&i->in_marks);
+    if (i->mark)
+        mf_list_push(&r->marks, &i->in_marks);
     return i;
 }
 
@@ -201,6 +204,7 @@ void realm_change_end(struct leaf_realm *r, struct interest *i)
     }
     if (i->local + i->leafs + i->hubs == 0) {
         table_del(&r->interest, &i->node);
+        mf_list_del(&i->in_marks);
         free(i);
     }
 }
@@ -354,6 +358,7 @@ static struct leaf_realm *realm_new(struct leaf *lf, struct account *a)
     r->work.name = account_name(a);
     mf_list_init(&r->links);
     mf_list_init(&r->ending);
+    mf_list_init(&r->marks);
     mf_list_push(&lf->realms, &r->link);
     rand_nuid(unique);
     (void)snprintf(r->lds, sizeof r->lds, "$LDS.%s", unique);
@@ -412,7 +417,7 @@ static void announce_node(void *arg, struct table_node *n)
     struct leaf_link *l = arg;
     const struct interest *i = mf_container(n, struct interest, node);
 
-    if (!i->mark || !mf_eq_str(subject_of(i), l->realm->lds)) /* that one was the first */
+    if (!i->mark || !l->marks_first)
         announce_entry(l, i);
 }
 
@@ -448,17 +453,31 @@ void realm_announce_more(struct leaf_link *l)
         work_add(l->leaf->loop, &l->realm->work, &l->announce);
 }
 
-/* The mark that finds loops first.  An account with little interest is announced at once. */
+/* Messages go round a loop until the link is told of the marks: these are first.  If they are
+ * too many, all come with the rest, and some of them twice. */
+static void announce_marks(struct leaf_link *l)
+{
+    const struct mf_list *pos;
+    unsigned n = 0;
+
+    l->marks_first = true;
+    mf_list_each(pos, &l->realm->marks)
+    {
+        if (n++ == ANNOUNCE_AT_ONCE || net_queued(l->conn) > announce_room(l)) {
+            l->marks_first = false;
+            return;
+        }
+        announce_entry(l, mf_container(pos, const struct interest, in_marks));
+    }
+}
+
+/* An account with little interest is announced at once. */
 static void announce_begin(struct leaf_link *l)
 {
     struct leaf_realm *r = l->realm;
-    struct mf_slice lds = mf_str(r->lds);
-    const struct interest *i =
-        realm_find_interest(r, lds, MF_SLICE_NONE, realm_key(lds, MF_SLICE_NONE));
     unsigned n = 0;
 
-    if (i != NULL)
-        announce_entry(l, i);
+    announce_marks(l);
     l->announce.run = announce_some;
     l->announce.cause = WORK_WRITE;
     l->announce.what = "interest for a leaf link";

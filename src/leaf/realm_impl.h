@@ -7,6 +7,7 @@
 
 struct interest {
     struct table_node node;      /* leaf_realm.interest */
+    struct mf_list in_marks;     /* leaf_realm.marks; else in no list */
     uint64_t local, leafs, hubs; /* members of a queue; subscribers or links without one */
     bool mark;                   /* $LDS.: finds loops, is told to everybody */
     uint32_t subject_len, queue_len;
