@@ -210,6 +210,24 @@ int commit_spread(struct image *im)
     return rc;
 }
 
+/* A file keeps its descriptor until its bytes are synced.  Stores that each hold one and wait for
+ * another would wait for ever. */
+static int sync_written(struct image *im, int shortage)
+{
+    struct mf_error e;
+
+    for (size_t i = 0; i < im->extents; i++) {
+        const struct extent *x = &im->extent[i];
+        int rc = x->file == NULL || x->blank ? 0 : im->io->sync(im->io, x->file, &e);
+        if (rc != 0 && !store_io_untried(rc)) {
+            im->sync_failed = true;
+            im->error = e;
+            return rc;
+        }
+    }
+    return shortage;
+}
+
 static int write_extents(struct image *im)
 {
     int rc = 0;
@@ -226,6 +244,8 @@ static int write_extents(struct image *im)
             rc =
                 im->io->pwrite(im->io, x->file, im->buf.ptr + x->at, x->len, x->offset, &im->error);
     }
+    if (rc == MF_AGAIN && im->sync)
+        return sync_written(im, rc);
     if (rc != 0 || !im->sync)
         return rc;
     for (size_t i = 0; i < im->extents && rc == 0; i++)
