@@ -66,6 +66,6 @@ MF_MUSTCHECK int mayfly_ask(struct mayfly *m, struct mayfly_call *c);
 /* The error to fill: the caller's, or *own. */
 struct mf_error *mayfly_error_of(struct mayfly_error *e, struct mf_error *own);
 /* A line of the log, for the host or standard error. */
-void mayfly_put_line(void *m, enum log_level level, const char *line);
+void mayfly_put_line(void *arg, enum log_level level, const char *line);
 
 #endif

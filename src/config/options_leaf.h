@@ -113,13 +113,13 @@ enum options_leaf_change {
 };
 /* Compares a remote with the one that options_leaf_find() found. *what: names of the keys that
  * differ, "deny_imports, hub", in `what`. */
-enum options_leaf_change options_leaf_compare(const struct options_leaf_remote *old,
-                                              const struct options_leaf_remote *now, char *what,
+enum options_leaf_change options_leaf_compare(const struct options_leaf_remote *a,
+                                              const struct options_leaf_remote *b, char *what,
                                               size_t cap);
 /* The same for everything in the block that is no remote.  RECONNECTS: accepted links must be
  * checked again (authorization) or made again (compression). */
-enum options_leaf_change options_leaf_compare_block(const struct options_leaf *old,
-                                                    const struct options_leaf *now, char *what,
+enum options_leaf_change options_leaf_compare_block(const struct options_leaf *a,
+                                                    const struct options_leaf *b, char *what,
                                                     size_t cap);
 
 #endif

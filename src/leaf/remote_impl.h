@@ -40,7 +40,7 @@ void dial_free_all(struct leaf *lf);
 void dial_remove(struct leaf_remote *r); /* its link closes, it is freed later */
 
 /* --- dial.c ----------------------------------------------------------------------------------- */
-void dial_next(void *remote);
+void dial_next(void *arg);
 void dial_info(struct leaf_link *l, struct mf_slice json); /* any INFO, by phase */
 void dial_secured(struct leaf_link *l);
 /* The connection of a remote closed; why: it was never made. */

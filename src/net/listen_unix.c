@@ -92,7 +92,7 @@ int net_listen_unix(struct net_listener **out, struct loop *l, const struct net_
                     void (*accepted)(void *arg, struct net_conn *c), void *arg, struct mf_error *e)
 {
     struct sockaddr_un su;
-    struct stat made;
+    struct stat made = {0};
     int fd;
 
     if (set_address(&su, u->path, e) != 0 || remove_stale(&su, e) != 0)

@@ -24,8 +24,8 @@ struct s2_pipe_counts {
  * allows (4 MiB).  NULL when the connection is closing, perhaps for lack of memory. */
 struct s2_pipe *s2_pipe_start(struct net_conn *c, bool compress, size_t most);
 /* The pipe is valid until closed(). */
-void s2_pipe_set_level(struct s2_pipe *p, bool compress);
-void s2_pipe_set_most(struct s2_pipe *p, size_t most);
-const struct s2_pipe_counts *s2_pipe_counts(const struct s2_pipe *p);
+void s2_pipe_set_level(struct s2_pipe *s, bool compress);
+void s2_pipe_set_most(struct s2_pipe *s, size_t most);
+const struct s2_pipe_counts *s2_pipe_counts(const struct s2_pipe *s);
 
 #endif
