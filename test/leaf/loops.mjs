@@ -59,7 +59,7 @@ scenario("two different leafs of one cluster stay both, and messages do not go b
   const twins = [];
   for (const name of ["K1", "K2", "OTHER"]) {
     const r = await t.rawLeaf(hub);
-    r.send(connectLine(name, { cluster: name === "OTHER" ? "OTHER" : "K" }), "PING");
+    r.send(connectLine(name, { cluster: name === "OTHER" ? "OTHER" : "K" }));
     await r.expect(/INFO [^\r]*"connect_info":true/);
     r.send("LS+ both", "PING");
     await r.expect(/PONG/);

@@ -109,7 +109,11 @@ const KINDS = Object.entries({
   },
   "consumer update": (t) =>
     t.api("CONSUMER.CREATE.S.C", { stream_name: "S", config: { name: "C", durable_name: "C", ack_policy: "explicit", max_ack_pending: -1, ack_wait: 1e9 * (1000 + t.roll(3000)), mem_storage: true, ...t.some([{}, { filter_subject: t.filter() }]) } }),
-  "consumer reset": (t) => t.api("CONSUMER.RESET.S.C", t.some([{}, { seq: t.seq() }])),
+  // A consumer that does not exist gives no answer.
+  "consumer reset": async (t) => {
+    t.w.publish("$JS.API.CONSUMER.RESET.S.C", JSON.stringify(t.some([{}, { seq: t.seq() }])), null, "nobody");
+    await t.w.flush(20000);
+  },
   "consumer delete": (t) => t.api(t.some(["CONSUMER.DELETE.S.C", "CONSUMER.DELETE.O.A"])),
   "consumer list": (t) => t.api("CONSUMER.LIST.S", { offset: t.roll(3) }),
   "pull": async (t) => {
