@@ -23,6 +23,7 @@ async function enter(t, hub, name = "RAW", user = { user: "a", pass: "a" }) {
 
 // The lines that cross when the exporting account publishes: subject, queues (sorted), payload.
 async function crossed(nc, r, subject) {
+  await r.ping(); // the hub has read what the leaf said
   nc.publish(subject, "one");
   await nc.flush();
   const lines = (await r.ping()).matchAll(/LMSG (\S+)(?: \| ([^\r]*))? \d+\r\n([^\r]*)\r\n/g);
