@@ -68,8 +68,8 @@ static void copy_others(struct mf_buf *out, struct mf_slice hdr)
     }
 }
 
-/* Describes who asks.  Of a request that arrived on a link the account is known, and nothing that
- * the other server says of it is trusted. */
+/* Describes the requestor.  Of a request that arrived on a link the account is known, and nothing
+ * that the other server says of it is trusted. */
 static bool describe_asker(const struct service_import *si, const struct router_msg *m,
                            const struct hop *before, struct mf_buf *json)
 {

@@ -33,7 +33,7 @@ struct leaf_setup {
     /* The publisher of a message fills the output of a link faster than the peer reads it: it is
      * to wait a moment.  origin: of the message. */
     void (*stall)(void *arg, const void *origin);
-    /* The port of the listener, for announcements; 0: there is none. */
+    /* The port of the listener, for announcements; 0: no listener. */
     int (*port)(void *arg);
     /* A link became usable (up), or a usable one ended. */
     void (*changed)(void *arg, const struct leaf_link *l, bool up);

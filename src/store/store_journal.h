@@ -19,7 +19,7 @@ struct store_journal;
 
 /* Its surroundings. */
 struct store_journal_opts {
-    /* The io of the store's folder.  MF_NOTFOUND: there is none (the store was deleted). */
+    /* The io of the store's folder.  MF_NOTFOUND: the store was deleted. */
     int (*find)(void *arg, const char *path, struct store_io **out, struct mf_error *e);
     /* Syncs all that was written to any store and to the journal.  Any thread. */
     int (*sync_all)(void *arg, struct mf_error *e);

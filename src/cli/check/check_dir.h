@@ -13,7 +13,7 @@ struct check_dir {
     uint64_t unreadable;       /* so many were */
     struct check_source own;   /* its files as they are */
     struct check_source src;   /* with what only the commit journal holds of it */
-    struct check_dir *journal; /* NULL: there is none */
+    struct check_dir *journal; /* NULL: no journal */
     struct check_journal joined;
 };
 

@@ -94,7 +94,7 @@ static int add_part(struct check_journal *j, const uint8_t *head, const uint8_t 
     return 0;
 }
 
-/* The parts of the entry at `at`: its size in *size, 0: there is none. */
+/* The parts of the entry at `at`: its size in *size, 0: no entry. */
 static int read_entry(struct check_journal *j, const struct file *f, uint64_t at, uint64_t *size,
                       struct mf_error *e)
 {

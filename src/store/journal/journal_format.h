@@ -48,7 +48,7 @@ struct journal_entry {
     uint32_t parts; /* left for journal_part_next() */
     const uint8_t *next_part, *next_bytes;
 };
-/* The entry at `offset` of the file's bytes; false: there is none with a good head. */
+/* The entry at `offset` of the file's bytes; false: no good head. */
 bool journal_entry_read(const uint8_t *file, uint64_t size, uint64_t key, uint64_t offset,
                         struct journal_entry *out);
 enum journal_state {
