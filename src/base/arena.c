@@ -8,6 +8,7 @@
 
 struct arena_chunk {
     struct arena_chunk *next;
+    size_t cap;          /* of bytes */
     max_align_t bytes[]; /* aligned for any type */
 };
 
@@ -19,6 +20,13 @@ void arena_fini(struct arena *a)
         free(c);
     }
     *a = (struct arena){NULL, 0, 0, false};
+}
+
+void arena_wipe(struct arena *a)
+{
+    for (struct arena_chunk *c = a->chunks; c != NULL; c = c->next)
+        explicit_bzero(c->bytes, c->cap);
+    arena_fini(a);
 }
 
 static size_t round_up(size_t n)
@@ -36,9 +44,10 @@ bool arena_reserve(struct arena *a, size_t n)
         return false;
     }
     c->next = a->chunks;
+    c->cap = round_up(n);
     a->chunks = c;
     a->used = 0;
-    a->cap = round_up(n);
+    a->cap = c->cap;
     return true;
 }
 
@@ -53,6 +62,7 @@ static void *take_bytes(struct arena *a, size_t n)
             a->failed = true;
             return NULL;
         }
+        c->cap = cap;
         if (a->chunks != NULL && cap == n && a->cap - a->used > 0) {
             /* A big one: behind the newest, whose room stays in use. */
             c->next = a->chunks->next;

@@ -14,6 +14,8 @@ struct arena {
 };
 
 void arena_fini(struct arena *a);
+/* The same, and overwrites the bytes first: for secrets. */
+void arena_wipe(struct arena *a);
 /* Makes the next block exactly n bytes large: for owners that exist by the thousand and never
  * grow. false: out of memory. */
 bool arena_reserve(struct arena *a, size_t n);

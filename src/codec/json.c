@@ -374,6 +374,19 @@ static int fail_split(const struct json_scan *s, size_t *offset, struct mf_error
     return mf_fail(e, MF_INVAL, "%s", s->what.at);
 }
 
+/* Valid, and one document: pos is at its first byte then. */
+static int check_document(struct json_reader *r)
+{
+    if (json_scan_value(&r->scan) != 0)
+        return MF_INVAL;
+    json_scan_blank(&r->scan);
+    if (json_scan_more(&r->scan))
+        return json_scan_stray(&r->scan, "after top-level value");
+    r->scan.pos = 0;
+    json_scan_blank(&r->scan);
+    return 0;
+}
+
 /* The document is checked: only its elements' ends are looked for. */
 static int list_elements(struct json_scan *s, struct mf_slice *items, size_t n)
 {
@@ -395,15 +408,8 @@ int json_split_array(struct mf_slice text, struct mf_slice **items, size_t *n, s
     struct json_reader r = {.scan.text = text};
     size_t count;
 
-    if (json_scan_value(&r.scan) != 0)
+    if (check_document(&r) != 0)
         return fail_split(&r.scan, offset, e);
-    json_scan_blank(&r.scan);
-    if (json_scan_more(&r.scan)) {
-        (void)json_scan_stray(&r.scan, "after top-level value");
-        return fail_split(&r.scan, offset, e);
-    }
-    r.scan.pos = 0;
-    json_scan_blank(&r.scan);
     *offset = 0;
     if (json_scan_peek(&r.scan) != '[')
         return mf_fail(e, MF_INVAL, "not an array");
@@ -414,4 +420,37 @@ int json_split_array(struct mf_slice text, struct mf_slice **items, size_t *n, s
         return mf_fail(e, MF_NOMEM, "JSON");
     *n = count;
     return list_elements(&r.scan, *items, count);
+}
+
+/* --- one object, its values unread -------------------------------------------------------------
+ */
+
+int json_split_object(struct mf_slice text, struct json_member **members, size_t *n,
+                      struct arena *mem, struct mf_error *e)
+{
+    struct json_reader r = {.scan.text = text, .mem = mem, .e = e};
+    struct mf_slice name;
+    size_t offset;
+    int err;
+
+    *members = NULL;
+    *n = 0;
+    if (check_document(&r) != 0)
+        return fail_split(&r.scan, &offset, e);
+    if (json_scan_peek(&r.scan) != '{')
+        return mf_fail(e, MF_INVAL, "not an object");
+    r.scan.pos++;
+    while ((err = json_read_name(&r, true, &name)) > 0) {
+        size_t start = r.scan.pos;
+        struct json_member *at = arena_grow(mem, *members, *n, sizeof *at);
+
+        if (at == NULL)
+            return json_nomem(&r);
+        *members = at;
+        if (json_scan_value(&r.scan) != 0)
+            return MF_INVAL;
+        at[(*n)++] = (struct json_member){(char *)(uintptr_t)name.ptr,
+                                          mf_slice(text.ptr + start, r.scan.pos - start)};
+    }
+    return err;
 }

@@ -91,6 +91,14 @@ MF_MUSTCHECK int json_parse_string(struct mf_slice raw, char **out, struct arena
  * where the text ends too early; 0: the text is empty, or JSON but no array. */
 MF_MUSTCHECK int json_split_array(struct mf_slice text, struct mf_slice **items, size_t *n,
                                   size_t *offset, struct arena *mem, struct mf_error *e);
+/* The same for an object: the names of its members, decoded, and the texts of their values, in the
+ * order of the text; a name that repeats is listed each time. */
+struct json_member {
+    char *name;
+    struct mf_slice value;
+};
+MF_MUSTCHECK int json_split_object(struct mf_slice text, struct json_member **members, size_t *n,
+                                   struct arena *mem, struct mf_error *e);
 /* RFC 3339 as Go's time.Parse takes it, which is more than the RFC allows (one digit for the hour,
  * a comma before the fraction).  Times that int64_t cannot hold become the nearest it can.  0, or
  * MF_INVAL with Go's text in e.  No allocation. */
