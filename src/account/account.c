@@ -18,6 +18,8 @@ int account_create(struct account **out, struct accounts *as, const char *name, 
     }
     a->as = as;
     mf_list_init(&a->link);
+    mf_list_init(&a->owned);
+    mf_list_init(&a->asked);
     if (router_new(&a->router, e) != 0) {
         free(a->name);
         free(a);
@@ -91,6 +93,17 @@ void account_each_import(const struct account *a,
                                                  .account = im->exporter->name,
                                                  .subject = im->subject,
                                                  .local = im->local});
+    }
+    for (size_t i = 0; i < a->sharing->nfaults; i++) { /* those that worked before */
+        const struct options_import *im = a->sharing->faults[i].options;
+        if (a->sharing->faults[i].was_made)
+            visit(arg, &(struct account_import_info){.service = im->service,
+                                                     .invalid = true,
+                                                     .account = im->account,
+                                                     .subject = im->subject,
+                                                     .local = im->local != NULL ? im->local
+                                                              : im->to != NULL  ? im->to
+                                                                                : im->subject});
     }
 }
 

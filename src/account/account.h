@@ -29,6 +29,41 @@ MF_MUSTCHECK int accounts_new(struct accounts **out, const struct options *o,
 MF_MUSTCHECK int accounts_reload(struct accounts *as, const struct options *o,
                                  void (*gone)(void *arg, struct account *a), void *arg,
                                  struct mf_error *e);
+/* --- accounts one by one, beside those of the configuration ----------------------------------- */
+
+/* Whether an account may import from an export that is restricted, and does not list it. */
+typedef bool (*account_gate_fn)(void *arg, const struct account *exporter,
+                                const struct options_export *x, const struct account *importer,
+                                const struct options_import *im);
+void accounts_set_gate(struct accounts *as, account_gate_fn fn, void *arg); /* before the first */
+/* Adds the account oa->name, or replaces its exports, imports, mappings and limits; subscriptions
+ * and expected replies stay.  An import that cannot be made (no such account or export, or the gate
+ * refuses) becomes a fault of the account; it is made when a change of the exporter allows it.  oa
+ * stays the caller's and must live until the account is put again, or dropped.  On failure nothing
+ * changed.  O(its exports, imports and mappings; the imports of the accounts that import from it;
+ * the subscriptions of all these that import streams), whatever the number of accounts.  A reload
+ * leaves such accounts alone.  Not from inside deliver(). */
+MF_MUSTCHECK int accounts_put(struct accounts *as, const struct options_account *oa,
+                              struct account **out, struct mf_error *e);
+/* Removes such an account, as a reload does.  Same cost. */
+MF_MUSTCHECK int accounts_drop(struct accounts *as, const char *name,
+                               void (*gone)(void *arg, struct account *a), void *arg,
+                               struct mf_error *e);
+/* Makes its imports anew: the gate may have changed its mind.  O(its imports and subscriptions). */
+MF_MUSTCHECK int accounts_recheck(struct accounts *as, struct account *a, struct mf_error *e);
+uint64_t accounts_built(const struct accounts *as); /* accounts that any change built, in all */
+struct account_fault {
+    const struct options_import *import;
+    bool was_made; /* it worked before, under the same configuration */
+    const char *why;
+};
+/* Imports that are not made at present.  Returns how many; visit may be NULL. */
+size_t account_each_fault(const struct account *a,
+                          void (*visit)(void *arg, const struct account_fault *f), void *arg);
+/* Accounts of accounts_put() that name this one in an import. */
+void account_each_importer(const struct account *a,
+                           void (*visit)(void *arg, struct account *importer), void *arg);
+
 void accounts_free(struct accounts *as); /* after all clients and subscriptions; NULL is fine */
 /* Calls added() for each present account and for each one that a reload creates later: the place to
  * subscribe services of the server in account_router(). */

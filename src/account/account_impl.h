@@ -6,7 +6,8 @@
  *   its inbox     <---------------- struct reply <- `_R_.<account>.>` answered
  *
  * `struct sharing` holds the configured exports, imports and mappings of one account.  A reload
- * builds a new one and replaces the old one as a whole. */
+ * builds a new one and replaces the old one as a whole.  accounts_put() does so for one account;
+ * accounts that import from it get new imports and keep the rest. */
 #ifndef MAYFLY_ACCOUNT_IMPL_H
 #define MAYFLY_ACCOUNT_IMPL_H
 
@@ -19,7 +20,7 @@ struct acc_export {
     struct account *owner;
     bool service;
     char *subject;
-    const struct options_export *options; /* only while the exports and imports are being built */
+    const struct options_export *options; /* valid as long as those of its account */
     enum options_response response;
     int64_t threshold_ns; /* a later answer is dropped */
     char *latency_subject;
@@ -35,7 +36,8 @@ struct stream_import {
     char *local;                 /* here */
     struct transform *fwd, *rev; /* there to here and back; NULL: no wildcards, or the same name */
     bool same;
-    const struct options_import *options; /* only while the exports and imports are being built */
+    uint64_t seen;                        /* cycles.c: the walk that met it last */
+    const struct options_import *options; /* valid as long as those of the importer */
 };
 
 struct service_import {
@@ -46,7 +48,15 @@ struct service_import {
     struct transform *tr; /* here to there; NULL: always `subject`, or the same name */
     bool same, share;
     struct acc_export *export;
-    const struct options_import *options; /* only while the exports and imports are being built */
+    uint64_t seen;
+    const struct options_import *options;
+};
+
+/* An import that is not made at present, in an account that may wait for others. */
+struct import_fault {
+    const struct options_import *options;
+    bool was_made; /* since its configuration was given */
+    char *why;
 };
 
 struct entry;
@@ -57,14 +67,31 @@ struct sharing {
     size_t nstreams;
     struct service_import *services;
     size_t nservices;
+    struct import_fault *faults; /* room for one for each import */
+    size_t nfaults;
+    bool hides_domain;         /* a service import takes the place of the JetStream domain */
     struct mappings *mappings; /* NULL: none */
+};
+
+/* Accounts that import from the account of this name, which may not exist. */
+struct demand {
+    struct table_node node; /* accounts.demands */
+    struct mf_list edges;   /* import_edge.link */
+    char name[];
+};
+struct import_edge {
+    struct mf_list link;
+    struct account *importer;
+    struct demand *of;
 };
 
 struct account {
     struct mf_list link; /* in accounts.all or accounts.gone */
     struct table_node by_name;
-    struct table_node planned; /* reload.c: in the plan, by name */
-    struct entry *entry;       /* reload.c: its entry in the plan */
+    struct entry *entry;       /* plan.c: its entry in the present plan */
+    struct import_edge *edges; /* put.c: one for each account that it imports from */
+    size_t nedges;
+    bool single; /* made by accounts_put(): a reload leaves it alone */
     struct accounts *as;
     char *name;
     bool system, removed;
@@ -80,6 +107,7 @@ struct account {
     struct router_sub reply_sub;
     char reply_prefix[12];
     struct table replies;
+    struct mf_list owned, asked; /* reply.owned, reply.asked: those it owns, those to it */
 };
 
 /* A message that entered another account is being published in this call.  Lives on the stack. */
@@ -94,7 +122,13 @@ struct hop {
 struct accounts {
     struct mf_list all, gone; /* gone: not configured any more, but still in use */
     struct table names;
+    struct table demands; /* demand.node, by name */
     size_t n;
+    uint64_t built; /* accounts whose exports or imports were built, ever */
+    uint64_t walks; /* cycles.c */
+    const struct options *options;
+    account_gate_fn gate;
+    void *gate_arg;
     struct account *global, *system;
     int64_t (*now_ns)(void *arg);
     void *now_arg;
@@ -114,20 +148,63 @@ MF_MUSTCHECK int account_create(struct account **out, struct accounts *as, const
 void account_destroy(struct account *a); /* nobody uses it */
 
 /* --- sharing.c: compiled configuration -------------------------------------------------------- */
-/* Finds an account of the configuration that is being built, and the exports and imports it will
- * have. */
-typedef struct account *(*sharing_lookup)(void *arg, const char *name, struct sharing **sharing);
-/* Exports and mappings first, for all accounts; then imports, which need the others' exports. */
 MF_MUSTCHECK int sharing_new(struct sharing **out, struct account *a, const struct options *o,
                              const struct options_account *oa, bool system, struct mf_error *e);
+/* Exports and mappings first, for all accounts; then imports, which need the others' exports.
+ * patient: an import that cannot be made becomes a fault, and the others are made. */
 MF_MUSTCHECK int sharing_add_imports(struct sharing *d, struct account *a,
-                                     const struct options_account *oa, sharing_lookup lookup,
-                                     void *arg, struct mf_error *e);
+                                     const struct options_account *oa, bool patient,
+                                     struct mf_error *e);
+/* Drops imports that lead back to their start; each becomes a fault. */
+MF_MUSTCHECK int sharing_drop_cycles(struct sharing *d, struct account *a, struct mf_error *e);
+/* Exchanges the imports of both: an account whose exports and mappings stay. */
+void sharing_swap_imports(struct sharing *a, struct sharing *b);
 void sharing_free(
     struct sharing *d); /* after its service imports were unsubscribed and its replies dropped */
 
+/* --- plan.c: changes several accounts as one ---------------------------------------------------*/
+struct entry {
+    struct account *a;
+    const struct options_account *options;
+    struct sharing *sharing; /* the new ones; after the commit the old ones */
+    size_t opened;           /* service imports subscribed so far */
+    bool fresh, leaving;     /* created by this plan; no longer configured */
+    bool named;              /* fresh and in accounts.names */
+    bool imports_only;       /* exports and mappings stay */
+};
+struct pair;
+struct plan {
+    struct accounts *as;
+    const struct options *o;
+    const char *system; /* name, NULL: none */
+    struct entry *entries;
+    size_t n;
+    struct pair *pairs;
+    size_t npairs, cap;
+    bool patient;
+};
+/* Finds or creates the account and gives it an entry; there must be room. */
+MF_MUSTCHECK int plan_add(struct plan *p, const char *name, const struct options_account *oa,
+                          struct mf_error *e);
+/* Builds all that the entries need.  After a failure plan_undo() is due. */
+MF_MUSTCHECK int plan_build(struct plan *p, struct mf_error *e);
+void plan_commit(struct plan *p);
+void plan_tell(struct plan *p, void (*gone)(void *arg, struct account *a), void *arg);
+void plan_undo(struct plan *p);
+void plan_fini(struct plan *p);
+/* Exports and imports that the account will have.  NULL: it will not exist. */
+struct sharing *plan_exports_of(const struct account *a);
+struct sharing *plan_imports_of(const struct account *a);
+
+/* --- put.c: accounts one by one ----------------------------------------------------------------*/
+void edges_free(struct account *a); /* it imports from nobody any more */
+
 /* --- cycles.c --------------------------------------------------------------------------------- */
 MF_MUSTCHECK int sharing_check_cycles(struct sharing **all, size_t n, struct mf_error *e);
+/* Whether one import leads back to itself, in the accounts as the plan has them.  O(imports that it
+ * leads to). */
+bool stream_cycles(struct stream_import *im);
+bool service_cycles(struct service_import *im);
 
 /* --- mapping.c -------------------------------------------------------------------------------- */
 struct mappings;
@@ -144,7 +221,7 @@ MF_MUSTCHECK int mappings_new(struct mappings **out, const struct options_mappin
 void mappings_free(struct mappings *m);
 /* false: mappings_apply() would return 0.  Cheap, for the hot path. */
 bool mappings_concern(const struct mappings *m, struct mf_slice subject);
-void mappings_drop_domain(struct mappings *m);
+void mappings_hide_domain(struct mappings *m, bool hidden);
 const char *mappings_domain(const struct mappings *m); /* its prefix, or NULL */
 /* The source of each mapping; m may be NULL. */
 void mappings_each(const struct mappings *m, void (*visit)(void *v, struct mf_slice pattern),
@@ -209,7 +286,7 @@ void reply_drop(struct reply *r, enum reply_end why);
 void export_drop_replies(struct acc_export *x);
 void export_adopt_replies(struct acc_export *x, struct acc_export *old);
 /* Replies that lead to or from an account that is being removed. */
-void export_drop_replies_of(struct acc_export *x, const struct account *a);
+void account_drop_replies(struct account *a);
 
 /* --- latency.c: latency of services ----------------------------------------------------------- */
 /* NULL: this request is not sampled. */

@@ -113,3 +113,60 @@ out:
     free(services.nodes);
     return rc;
 }
+
+/* --- one import ------------------------------------------------------------------------------- */
+
+/* nats-server gives up a search at this depth, too, and refuses the import. */
+#define DEPTH_MOST 1024
+
+static bool stream_walk(const struct stream_import *start, struct stream_import *from,
+                        uint64_t walk, unsigned depth)
+{
+    struct sharing *next = plan_imports_of(from->exporter);
+
+    for (size_t i = 0; next != NULL && i < next->nstreams; i++) {
+        struct stream_import *to = &next->streams[i];
+        if (to->importer == to->exporter ||
+            !subject_overlap(mf_str(from->subject), mf_str(to->local)))
+            continue;
+        if (to == start || depth == DEPTH_MOST)
+            return true;
+        if (to->seen == walk)
+            continue;
+        to->seen = walk;
+        if (stream_walk(start, to, walk, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+bool stream_cycles(struct stream_import *im)
+{
+    return stream_walk(im, im, ++im->importer->as->walks, 0);
+}
+
+static bool service_walk(const struct service_import *start, struct service_import *from,
+                         uint64_t walk, unsigned depth)
+{
+    struct sharing *next = plan_imports_of(from->exporter);
+
+    for (size_t i = 0; next != NULL && i < next->nservices; i++) {
+        struct service_import *to = &next->services[i];
+        if (to->importer == to->exporter ||
+            !subject_overlap(mf_str(from->subject), mf_str(to->local)))
+            continue;
+        if (to == start || depth == DEPTH_MOST)
+            return true;
+        if (to->seen == walk)
+            continue;
+        to->seen = walk;
+        if (service_walk(start, to, walk, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+bool service_cycles(struct service_import *im)
+{
+    return service_walk(im, im, ++im->importer->as->walks, 0);
+}

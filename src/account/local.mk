@@ -2,14 +2,14 @@
 noinst_LIBRARIES += %D%/libaccount.a
 %C%_libaccount_a_SOURCES = \
 	%D%/account.c %D%/account_impl.h %D%/cycles.c %D%/declare.c %D%/sharing.c %D%/latency.c %D%/mapping.c \
-	%D%/reload.c %D%/reply.c %D%/service.c %D%/shadow.c %D%/text.c \
+	%D%/plan.c %D%/put.c %D%/reload.c %D%/reply.c %D%/service.c %D%/shadow.c %D%/text.c \
 	%D%/account.h
 %C%_libaccount_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a $(TTL_LIBS) $(CODEC_LIBS)
 
 UNIT_TESTS += test/unit/account/account test/unit/account/account_mapping test/unit/account/account_service test/unit/account/account_reload \
-	test/unit/account/account_remote \
+	test/unit/account/account_remote test/unit/account/account_put \
 	test/unit/account/account_latency test/unit/account/account_model test/unit/account/account_nomem
 ACCOUNT_WORLD = test/support/account_world.c test/support/account_world.h \
 	test/support/client_publish.h
@@ -28,6 +28,9 @@ test_unit_account_account_reload_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_account_account_remote_SOURCES = test/unit/account/test_account_remote.c $(ACCOUNT_WORLD)
 test_unit_account_account_remote_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_account_remote_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_account_account_put_SOURCES = test/unit/account/test_account_put.c $(ACCOUNT_WORLD)
+test_unit_account_account_put_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_account_account_put_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_account_account_latency_SOURCES = test/unit/account/test_account_latency.c $(ACCOUNT_WORLD)
 test_unit_account_account_latency_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_account_latency_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -34,6 +34,7 @@ struct mappings {
     struct mapping *items; /* literals first, sorted; then patterns */
     size_t n, nliterals;
     char *domain;      /* "$JS.<domain>.API.", or NULL */
+    char *hidden;      /* the same while a service import takes its place */
     bool whole_domain; /* every subject behind it; else only those of `domain_names` */
     char *ttl_domain;  /* "$MAYFLY.<domain>.TTL.", or NULL */
     char *other;       /* "$JS.<other domain>.API.", where the plain names lead, or NULL */
@@ -55,6 +56,7 @@ void mappings_free(struct mappings *m)
         mapping_fini(&m->items[i]);
     free(m->items);
     free(m->domain);
+    free(m->hidden);
     free(m->ttl_domain);
     free(m->other);
     free(m);
@@ -354,10 +356,14 @@ bool mappings_concern(const struct mappings *m, struct mf_slice subject)
                         subject.len > 0 && subject.ptr[0] == '$');
 }
 
-void mappings_drop_domain(struct mappings *m)
+void mappings_hide_domain(struct mappings *m, bool hidden)
 {
-    free(m->domain);
-    m->domain = NULL;
+    char **from = hidden ? &m->domain : &m->hidden, **to = hidden ? &m->hidden : &m->domain;
+
+    if (*from == NULL)
+        return;
+    *to = *from;
+    *from = NULL;
 }
 
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap)

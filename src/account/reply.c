@@ -22,6 +22,8 @@
 struct reply {
     struct table_node node; /* in owner->replies, by subject */
     struct mf_list age;     /* in export->waiting */
+    struct mf_list owned;   /* in owner->owned */
+    struct mf_list asked;   /* in to->asked */
     struct account *owner;  /* in whose space the subject lives */
     struct account *to;     /* account of the requestor */
     struct acc_export *export;
@@ -96,6 +98,8 @@ struct reply *reply_new(struct account *owner, struct account *to, struct acc_ex
     r->original_len = (uint32_t)reply.len;
     memcpy(r->original, reply.ptr, reply.len);
     mf_list_push(&export->waiting, &r->age);
+    mf_list_push(&owner->owned, &r->owned);
+    mf_list_push(&to->asked, &r->asked);
     if (as->nreplies++ == 0 && as->waits != NULL)
         as->waits(as->waits_arg);
     export->nwaiting++;
@@ -142,6 +146,8 @@ void reply_drop(struct reply *r, enum reply_end why)
         return;
     table_del(&r->owner->replies, &r->node);
     mf_list_del(&r->age);
+    mf_list_del(&r->owned);
+    mf_list_del(&r->asked);
     r->export->nwaiting--;
     r->export->waiting_bytes -= r->original_len;
     r->owner->as->nreplies--;
@@ -219,16 +225,14 @@ void export_drop_replies(struct acc_export *x)
         reply_drop(mf_container(n, struct reply, age), REPLY_FORGOTTEN);
 }
 
-void export_drop_replies_of(struct acc_export *x, const struct account *a)
+void account_drop_replies(struct account *a)
 {
-    struct mf_list *pos, *next;
+    struct mf_list *n;
 
-    mf_list_each_safe(pos, next, &x->waiting)
-    {
-        struct reply *r = mf_container(pos, struct reply, age);
-        if (r->owner == a || r->to == a)
-            reply_drop(r, REPLY_FORGOTTEN);
-    }
+    while ((n = mf_list_first(&a->owned)) != NULL)
+        reply_drop(mf_container(n, struct reply, owned), REPLY_FORGOTTEN);
+    while ((n = mf_list_first(&a->asked)) != NULL)
+        reply_drop(mf_container(n, struct reply, asked), REPLY_FORGOTTEN);
 }
 
 void export_adopt_replies(struct acc_export *x, struct acc_export *old)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_THRESHOLD_NS (120 * CLOCK_S)
 
@@ -135,6 +136,21 @@ int sharing_new(struct sharing **out, struct account *a, const struct options *o
     return 0;
 }
 
+static void stream_fini(struct stream_import *im)
+{
+    free(im->subject);
+    free(im->local);
+    transform_free(im->fwd);
+    transform_free(im->rev);
+}
+
+static void service_fini(struct service_import *im)
+{
+    free(im->subject);
+    free(im->local);
+    transform_free(im->tr);
+}
+
 void sharing_free(struct sharing *d)
 {
     if (d == NULL)
@@ -143,17 +159,13 @@ void sharing_free(struct sharing *d)
         free(d->exports[i].subject);
         free(d->exports[i].latency_subject);
     }
-    for (size_t i = 0; i < d->nstreams; i++) {
-        free(d->streams[i].subject);
-        free(d->streams[i].local);
-        transform_free(d->streams[i].fwd);
-        transform_free(d->streams[i].rev);
-    }
-    for (size_t i = 0; i < d->nservices; i++) {
-        free(d->services[i].subject);
-        free(d->services[i].local);
-        transform_free(d->services[i].tr);
-    }
+    for (size_t i = 0; i < d->nstreams; i++)
+        stream_fini(&d->streams[i]);
+    for (size_t i = 0; i < d->nservices; i++)
+        service_fini(&d->services[i]);
+    for (size_t i = 0; i < d->nfaults; i++)
+        free(d->faults[i].why);
+    free(d->faults);
     free(d->exports);
     free(d->streams);
     free(d->services);
@@ -174,28 +186,33 @@ static bool in_list(const struct options_list *l, const char *name)
 
 /* An export with a token position is for the account of that name: "x.*" allows A to import x.A. */
 static bool is_import_allowed(const struct acc_export *x, const struct account *a,
-                              struct mf_slice subject)
+                              const struct options_import *im)
 {
     const struct options_export *o = x->options;
+    const struct accounts *as = a->as;
 
     if (o->account_token_position > 0)
-        return mf_eq_str(subject_token(subject, o->account_token_position - 1), a->name);
-    return !o->restricted || in_list(&o->accounts, a->name);
+        return mf_eq_str(subject_token(mf_str(im->subject), o->account_token_position - 1),
+                         a->name);
+    return !o->restricted || in_list(&o->accounts, a->name) ||
+           (as->gate != NULL && as->gate(as->gate_arg, x->owner, o, a, im));
 }
 
-static struct acc_export *export_for(struct sharing *d, bool service, struct mf_slice subject,
+static struct acc_export *export_for(struct sharing *d, const struct options_import *im,
                                      const struct account *a)
 {
+    struct mf_slice subject = mf_str(im->subject);
     struct acc_export *wider = NULL;
 
     for (size_t i = 0; i < d->nexports; i++) {
         struct acc_export *x = &d->exports[i];
-        if (x->service != service || !is_import_allowed(x, a, subject))
+        bool same = mf_eq_str(subject, x->subject);
+        if (x->service != im->service || (!same && wider != NULL) ||
+            !subject_is_subset(subject, mf_str(x->subject)) || !is_import_allowed(x, a, im))
             continue;
-        if (mf_eq_str(subject, x->subject))
+        if (same)
             return x;
-        if (wider == NULL && subject_is_subset(subject, mf_str(x->subject)))
-            wider = x;
+        wider = x;
     }
     return wider;
 }
@@ -315,33 +332,27 @@ static int service_init(struct service_import *im, const struct options_import *
 
 /* --- imports ---------------------------------------------------------------------------------- */
 
-struct building {
-    struct sharing *d;
-    struct account *a;
-    sharing_lookup lookup;
-    void *arg;
-};
-
-static int import_add(struct building *b, const struct options_import *o, struct mf_error *e)
+static int import_add(struct sharing *d, struct account *a, const struct options_import *o,
+                      struct mf_error *e)
 {
     const char *kind = o->service ? "service" : "stream";
-    struct sharing *theirs = NULL;
-    struct account *from = b->lookup(b->arg, o->account, &theirs);
+    struct account *from = accounts_get(a->as, o->account);
+    struct sharing *theirs = from == NULL ? NULL : plan_exports_of(from);
     struct acc_export *x;
 
-    if (from == NULL)
+    if (theirs == NULL)
         return mf_fail(e, MF_NOTFOUND, "\"%s\" account not defined for %s import", o->account,
                        kind);
     if (!subject_valid(mf_str(o->subject)))
         return mf_fail(e, MF_INVAL, "Error adding %s import \"%s\": invalid subject", kind,
                        o->subject);
-    x = export_for(theirs, o->service, mf_str(o->subject), b->a);
+    x = export_for(theirs, o, a);
     if (x == NULL)
         return mf_fail(e, MF_DENIED, "Error adding %s import \"%s\": %s import not authorized",
                        kind, o->subject, kind);
     if (o->service) {
-        struct service_import *im = &b->d->services[b->d->nservices++];
-        im->importer = b->a;
+        struct service_import *im = &d->services[d->nservices++];
+        im->importer = a;
         im->exporter = from;
         im->export = x;
         im->options = o;
@@ -349,8 +360,8 @@ static int import_add(struct building *b, const struct options_import *o, struct
                    ? 0
                    : mf_wrap(e, "Error adding service import \"%s\"", o->subject);
     }
-    struct stream_import *im = &b->d->streams[b->d->nstreams++];
-    im->importer = b->a;
+    struct stream_import *im = &d->streams[d->nstreams++];
+    im->importer = a;
     im->exporter = from;
     im->options = o;
     return stream_init(im, o, e) == 0 ? 0
@@ -385,32 +396,135 @@ static int check_duplicate(const struct sharing *d, bool service, struct mf_erro
 
 /* An account without JetStream that imports the API of another account: the plain name leads to the
  * import, and the prefix of the domain leads nowhere. */
-static void forget_domain(struct sharing *d, const struct options_account *oa)
+static void find_hidden_domain(struct sharing *d, const struct options_account *oa)
 {
-    if (d->mappings == NULL || oa->js.enabled)
+    d->hides_domain = false;
+    if (oa->js.enabled)
         return;
-    for (size_t i = 0; i < d->nservices; i++)
-        if (subject_match(mf_str(d->services[i].local), MF_LIT("$JS.API.INFO")))
-            mappings_drop_domain(d->mappings);
+    for (size_t i = 0; i < d->nservices && !d->hides_domain; i++)
+        d->hides_domain = subject_match(mf_str(d->services[i].local), MF_LIT("$JS.API.INFO"));
+}
+
+/* --- imports that cannot be made now ---------------------------------------------------------- */
+
+/* Whether the account has had the import under the same configuration. */
+static bool was_made(const struct account *a, const struct options_import *o)
+{
+    const struct sharing *d = a->sharing;
+
+    if (d == NULL)
+        return false;
+    for (size_t i = 0; o->service && i < d->nservices; i++)
+        if (d->services[i].options == o)
+            return true;
+    for (size_t i = 0; !o->service && i < d->nstreams; i++)
+        if (d->streams[i].options == o)
+            return true;
+    for (size_t i = 0; i < d->nfaults; i++)
+        if (d->faults[i].options == o)
+            return d->faults[i].was_made;
+    return false;
+}
+
+static int add_fault(struct sharing *d, const struct account *a, const struct options_import *o,
+                     const struct mf_error *why, struct mf_error *e)
+{
+    char *text = mf_slice_dup(mf_str(why->text));
+
+    if (text == NULL)
+        return mf_fail(e, MF_NOMEM, "imports");
+    d->faults[d->nfaults++] = (struct import_fault){o, was_made(a, o), text};
+    return 0;
+}
+
+/* Frees what import_add() began. */
+static void drop_last(struct sharing *d, const struct options_import *o)
+{
+    if (o->service && d->nservices > 0 && d->services[d->nservices - 1].options == o) {
+        struct service_import *im = &d->services[--d->nservices];
+        service_fini(im);
+        *im = (struct service_import){0};
+    }
+    if (!o->service && d->nstreams > 0 && d->streams[d->nstreams - 1].options == o) {
+        struct stream_import *im = &d->streams[--d->nstreams];
+        stream_fini(im);
+        *im = (struct stream_import){0};
+    }
+}
+
+int sharing_drop_cycles(struct sharing *d, struct account *a, struct mf_error *e)
+{
+    struct mf_error why;
+
+    for (size_t i = d->nservices; i-- > 0;) {
+        struct service_import *im = &d->services[i];
+        if (!service_cycles(im))
+            continue;
+        mf_fail(&why, MF_INVAL, "Error adding service import \"%s\": import forms a cycle",
+                im->subject);
+        if (add_fault(d, a, im->options, &why, e) != 0)
+            return e->code;
+        service_fini(im);
+        memmove(im, im + 1, (--d->nservices - i) * sizeof *im);
+    }
+    for (size_t i = d->nstreams; i-- > 0;) {
+        struct stream_import *im = &d->streams[i];
+        if (!stream_cycles(im))
+            continue;
+        mf_fail(&why, MF_INVAL, "Error adding stream import \"%s\": import forms a cycle",
+                im->subject);
+        if (add_fault(d, a, im->options, &why, e) != 0)
+            return e->code;
+        stream_fini(im);
+        memmove(im, im + 1, (--d->nstreams - i) * sizeof *im);
+    }
+    return 0;
 }
 
 int sharing_add_imports(struct sharing *d, struct account *a, const struct options_account *oa,
-                        sharing_lookup lookup, void *arg, struct mf_error *e)
+                        bool patient, struct mf_error *e)
 {
-    struct building b = {d, a, lookup, arg};
-
     d->streams = calloc(oa->nimports + 1, sizeof *d->streams);
     d->services = calloc(oa->nimports + 1, sizeof *d->services);
-    if (d->streams == NULL || d->services == NULL)
+    d->faults = calloc(oa->nimports + 1, sizeof *d->faults);
+    if (d->streams == NULL || d->services == NULL || d->faults == NULL)
         return mf_fail(e, MF_NOMEM, "imports");
     for (size_t i = 0; i < oa->nimports; i++) {
         const struct options_import *o = &oa->imports[i];
-        if (import_add(&b, o, e) == 0 && check_duplicate(d, o->service, e) == 0)
+        struct mf_error why;
+        if (import_add(d, a, o, &why) == 0 && check_duplicate(d, o->service, &why) == 0)
             continue;
+        if (patient && why.code != MF_NOMEM) {
+            drop_last(d, o);
+            if (add_fault(d, a, o, &why, e) != 0)
+                return e->code;
+            continue;
+        }
+        if (e != NULL)
+            *e = why;
         if (o->file != NULL)
             return mf_wrap(e, "%s:%d:%d", o->file, o->line, o->col);
         return mf_wrap(e, "account %s", a->name);
     }
-    forget_domain(d, oa);
+    find_hidden_domain(d, oa);
     return 0;
+}
+
+void sharing_swap_imports(struct sharing *a, struct sharing *b)
+{
+    struct sharing was = *a;
+
+    a->streams = b->streams;
+    a->nstreams = b->nstreams;
+    a->services = b->services;
+    a->nservices = b->nservices;
+    a->faults = b->faults;
+    a->nfaults = b->nfaults;
+    a->hides_domain = b->hides_domain;
+    b->streams = was.streams;
+    b->nstreams = was.nstreams;
+    b->services = was.services;
+    b->nservices = was.nservices;
+    b->faults = was.faults;
+    b->nfaults = was.nfaults;
 }
