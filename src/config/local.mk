@@ -6,14 +6,15 @@ noinst_LIBRARIES += %D%/libconfig.a
 	%D%/options_auth.c %D%/options_accounts.c %D%/options_exports.c %D%/options_accounts_check.c \
 	%D%/options_tls.c %D%/options_jetstream.c %D%/options_ttl.c %D%/options_websocket.c %D%/options_unix.c %D%/options_blocks.c \
 	%D%/options_leaf.c %D%/options_leaf_url.c %D%/options_leaf_reload.c %D%/options_leaf.h %D%/options_compress.c %D%/options_jwt.c %D%/options_check.c %D%/options_flags.c \
+	%D%/options_operator.c %D%/options_operator.h %D%/options_operator_impl.h %D%/options_resolver.c \
 	%D%/options_usage.c %D%/options_store_dir.c %D%/options_reload.c \
 	%D%/conf.h %D%/options.h
 %C%_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-CONFIG_LIBS = %D%/libconfig.a $(TTL_LIBS) $(CODEC_LIBS)
+CONFIG_LIBS = %D%/libconfig.a src/jwt/libjwt.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
 
 UNIT_TESTS += test/unit/config/conf test/unit/config/options test/unit/config/options_errors test/unit/config/options_flags \
-	test/unit/config/options_leaf \
+	test/unit/config/options_leaf test/unit/config/options_operator \
 	test/unit/config/options_ttl test/unit/config/options_namespaces test/unit/config/mayfly_conf
 test_unit_config_conf_SOURCES = test/unit/config/test_conf.c
 test_unit_config_conf_LDADD = $(CONFIG_LIBS) $(UNITY_LIBS)
@@ -40,3 +41,6 @@ test_unit_config_options_namespaces_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_config_mayfly_conf_SOURCES = test/unit/config/test_mayfly_conf.c
 test_unit_config_mayfly_conf_LDADD = $(CONFIG_LIBS) $(UNITY_LIBS)
 test_unit_config_mayfly_conf_CPPFLAGS = $(TEST_CPPFLAGS) -DSHIPPED_CONF='"$(abs_top_srcdir)/conf/mayfly.conf"'
+test_unit_config_options_operator_SOURCES = test/unit/config/test_options_operator.c test/support/tokens.h
+test_unit_config_options_operator_LDADD = $(CONFIG_LIBS) $(UNITY_LIBS)
+test_unit_config_options_operator_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)

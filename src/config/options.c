@@ -3,6 +3,7 @@
 
 #include "config/options_impl.h"
 #include "config/options_leaf.h"
+#include "config/options_operator.h"
 
 #include <stdlib.h>
 
@@ -234,14 +235,6 @@ static void read_inactive_int(struct opt *c, const struct conf_value *v, void *o
         opt_inactive(c, v, v->key);
 }
 
-static void read_default_sentinel(struct opt *c, const struct conf_value *v, void *options)
-{
-    struct options *o = options;
-    char *jwt;
-    if (opt_string(c, v, &jwt))
-        o->impl->default_sentinel = jwt[0] != '\0';
-}
-
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const struct opt_field top_fields[] = {
@@ -323,7 +316,7 @@ static const struct opt_field top_fields[] = {
     {"resolver_preload", OPT_FN, 0, opt_read_resolver_preload, 0, 0},
     {"resolver_pinned_accounts", OPT_FN, 0, opt_read_resolver_pinned, 0, 0},
     {"trusted_keys trusted", OPT_FN, 0, opt_read_trusted_keys, 0, 0},
-    {"default_sentinel", OPT_FN, 0, read_default_sentinel, 0, 0},
+    {"default_sentinel", OPT_FN, 0, opt_read_default_sentinel, 0, 0},
     {"proxies", OPT_FN, 0, opt_read_proxies, 0, 0},
     {"ocsp", OPT_FN, 0, opt_read_ocsp, 0, 0},
     {"ocsp_cache", OPT_FN, 0, opt_read_ocsp_cache, 0, 0},
@@ -373,7 +366,8 @@ struct options *options_new(struct mf_error *e)
     }
     o->impl = impl;
     o->leaf = arena_alloc(&impl->arena, sizeof *o->leaf);
-    if (o->leaf == NULL) {
+    o->operators = arena_alloc(&impl->arena, sizeof *o->operators);
+    if (o->leaf == NULL || o->operators == NULL) {
         options_free(o);
         mf_fail(e, MF_NOMEM, "options");
         return NULL;
@@ -386,6 +380,7 @@ void options_free(struct options *o)
 {
     if (o == NULL)
         return;
+    opt_free_operator(o);
     arena_fini(&o->impl->arena);
     free(o->impl);
     free(o);

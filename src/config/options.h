@@ -235,7 +235,7 @@ struct options {
     bool no_header_support, disable_sublist_cache, no_fast_producer_stall;
     bool no_system_account, allow_non_tls;
     bool proxy_protocol;             /* clients may begin with the header of a load balancer */
-    bool operator_set, resolver_set; /* JWT operator mode: parsed, not active, so refuse clients */
+    bool operator_set, resolver_set; /* operator mode: some operator key is trusted */
 
     struct options_auth auth;
     struct options_account *accounts;
@@ -249,7 +249,8 @@ struct options {
     struct options_unix unix_socket;
     struct options_websocket websocket;
     struct options_block leafnodes, cluster, gateway, mqtt;
-    struct options_leaf *leaf; /* the rest of leafnodes, see options_leaf.h; never NULL */
+    struct options_leaf *leaf;          /* the rest of leafnodes, see options_leaf.h; never NULL */
+    struct options_operator *operators; /* operator mode, see options_operator.h; never NULL */
     struct options_jetstream jetstream;
     char *default_js_domain;                 /* of the global account */
     struct options_pairs default_js_domains; /* key: account, value: domain */

@@ -127,7 +127,7 @@ static void check_no_auth_user(struct opt *c, const char *name, const char *key)
     bool known = user_known(o->auth.users, o->auth.nusers, name);
     for (size_t i = 0; i < o->naccounts; i++)
         known = known || user_known(o->accounts[i].users, o->accounts[i].nusers, name);
-    if (o->impl->noperators > 0)
+    if (o->impl->operators_named > 0)
         opt_error(c, at, "no_auth_user not compatible with Trusted Operator");
     else if (!has_users(o))
         opt_error(c, at, "no_auth_user: \"%s\" present, but users/nkeys are not defined", name);
@@ -136,26 +136,6 @@ static void check_no_auth_user(struct opt *c, const char *name, const char *key)
                   "no_auth_user: \"%s\" not present as user or nkey in authorization block or "
                   "account configuration",
                   name);
-}
-
-static void check_operator(struct opt *c)
-{
-    const struct options *o = c->o;
-    if (o->impl->noperators == 0) {
-        if (o->impl->default_sentinel)
-            opt_error(c, opt_place(c->o, "operator"),
-                      "default sentinel requires operators and accounts");
-        return;
-    }
-    if (o->naccounts > 0)
-        opt_error(c, opt_place(c->o, "operator"),
-                  "operators do not allow Accounts to be configured directly");
-    else if (has_users(o))
-        opt_error(c, opt_place(c->o, "operator"),
-                  "operators do not allow users to be configured directly");
-    else if (o->impl->ntrusted > 0)
-        opt_error(c, opt_place(c->o, "operator"),
-                  "conflicting options for 'TrustedKeys' and 'TrustedOperators'");
 }
 
 static void check_callout(struct opt *c)
@@ -185,7 +165,7 @@ static void check_domain(struct opt *c, const char *domain)
 static void check_default_domain(struct opt *c, const struct options_pair *d)
 {
     const struct options *o = c->o;
-    if (o->impl->noperators > 0) {
+    if (o->impl->operators_named > 0) {
         if (!opt_text_nkey_valid(d->key, 'A'))
             opt_error(c, opt_place(c->o, "default_js_domain"),
                       "default_js_domain contains account name \"%s\", which is not a valid public "
@@ -285,7 +265,7 @@ static void check_leafnodes(struct opt *c)
 {
     const struct options *o = c->o;
     const struct options_list *l = &o->impl->leaf_accounts;
-    for (size_t i = 0; i < l->n && o->impl->noperators == 0; i++)
+    for (size_t i = 0; i < l->n && o->impl->operators_named == 0; i++)
         if (is_text(l->items[i]) && strcmp(l->items[i], "$G") != 0 &&
             !account_known(o, l->items[i]) &&
             (o->system_account == NULL || strcmp(l->items[i], o->system_account) != 0))
@@ -375,7 +355,7 @@ void options_finish(struct opt *c)
 {
     fill_defaults(c);
     check_limits(c);
-    check_operator(c);
+    opt_finish_operator(c);
     opt_check_accounts(c);
     check_system_account(c);
     check_callout(c);

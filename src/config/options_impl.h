@@ -17,8 +17,7 @@
 /* Values that only the checks need. */
 struct options_impl {
     struct arena arena;
-    bool default_sentinel, operator_bad;
-    size_t noperators, ntrusted;
+    size_t operators_named, ntrusted;     /* entries of `operator` and `trusted_keys` */
     bool callout;                         /* authorization has an auth_callout */
     struct options_list callout_accounts; /* its allowed accounts */
     struct options_list leaf_accounts;    /* named by leafnodes: authorization and remotes */
@@ -202,6 +201,7 @@ void opt_read_resolver(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_resolver_tls(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_resolver_preload(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_resolver_pinned(struct opt *c, const struct conf_value *v, void *o);
+void opt_read_default_sentinel(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_trusted_keys(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_proxies(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_ocsp(struct opt *c, const struct conf_value *v, void *o);
@@ -233,6 +233,8 @@ int options_read(struct options *o, const struct conf_value *root, bool check, s
 /* Fills defaults that depend on other values, then checks combinations of values. */
 void options_finish(struct opt *c);
 void opt_check_accounts(struct opt *c);
+void opt_finish_operator(struct opt *c); /* system account, resolver, trusted keys */
+void opt_free_operator(struct options *o);
 int opt_done(struct opt *c, struct mf_error *e); /* frees the errors; 0 or the code */
 void opt_begin(struct opt *c, struct options *o, bool check);
 

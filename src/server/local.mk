@@ -7,9 +7,9 @@ noinst_LIBRARIES += %D%/libserver.a
 	%D%/modules.c %D%/ports.c %D%/reload.c %D%/server.c %D%/server.h %D%/server_impl.h %D%/server_state.h %D%/service.c %D%/service_impl.h %D%/state.c \
 	%D%/unix_listen.c %D%/ws_listen.c
 
-SERVER_LIBS = %D%/libserver.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \
+SERVER_LIBS = %D%/libserver.a src/operator/liboperator.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \
 	src/account/libaccount.a \
-	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a \
+	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a \
 	src/ttl/libttl.a src/proto/libproto.a src/subject/libsubject.a src/loop/libloop.a \
 	$(CODEC_LIBS) -lm \
 	$(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS) \

@@ -394,10 +394,6 @@ static void test_blocks_of_later_features_are_checked_and_keep_their_ports(void)
     HOLDS("gateway { name: g, port: 7222, gateways: [{name: h, url: \"nats://h:1\"}] }",
           o->gateway.port == 7222 && is(o->gateway.name, "g"));
     HOLDS("jetstream: true\nmqtt { port: 1883, ack_wait: 30s }", o->mqtt.port == 1883);
-    HOLDS("resolver: MEMORY", o->resolver_set);
-    HOLDS("resolver { type: full, dir: x, allow_delete: true, interval: \"2m\" }", o->resolver_set);
-    HOLDS("trusted_keys: OAKSELZ4JFLGG4D5RKL2JMN6ZPMOL4X7BQMSMM2AJVNGO5EBR2N2RRH2",
-          o->operator_set && warned("clients are refused"));
     HOLDS("feature_flags { x: true }", warned("feature_flags"));
     HOLDS("ocsp: true", warned("ocsp"));
 }
