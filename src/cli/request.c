@@ -53,8 +53,7 @@ static int make_no_responders(struct cli *c, natsMsg **reply)
     return s == NATS_OK ? 0 : connect_fail(c, s, "read an answer");
 }
 
-static int wait_for_reply(struct cli *c, natsSubscription *sub, const char *subject,
-                          natsMsg **reply)
+int request_wait(struct cli *c, natsSubscription *sub, const char *what, natsMsg **reply)
 {
     int64_t end = clock_mono_ns() + connect_timeout_ms(c) * CLOCK_MS;
     char error[512];
@@ -68,16 +67,16 @@ static int wait_for_reply(struct cli *c, natsSubscription *sub, const char *subj
         if (s == NATS_NO_RESPONDERS)
             return make_no_responders(c, reply);
         if (s != NATS_TIMEOUT)
-            return connect_fail(c, s, "request to %s", subject);
+            return connect_fail(c, s, "request to %s", what);
         if (connect_take_error(c, error, sizeof error) &&
-            (rc = refuse_permission(c, error, subject)) != 0)
+            (rc = refuse_permission(c, error, what)) != 0)
             return rc;
         if (cli_interrupted())
             return cli_fail(c, CLI_USAGE, "interrupted");
         if (connect_is_closed(c))
             return cli_fail(c, CLI_USAGE, "the server closed the connection");
         if (clock_mono_ns() > end)
-            return cli_fail(c, CLI_USAGE, "no answer to %s in time (--timeout)", subject);
+            return cli_fail(c, CLI_USAGE, "no answer to %s in time (--timeout)", what);
     }
 }
 
@@ -129,7 +128,7 @@ int request_send(struct cli *c, natsMsg *m, natsMsg **reply)
     s = natsConnection_SubscribeSync(&sub, nc, inbox);
     if (s == NATS_OK)
         s = publish_with_reply(nc, m, inbox);
-    rc = s == NATS_OK ? wait_for_reply(c, sub, natsMsg_GetSubject(m), reply)
+    rc = s == NATS_OK ? request_wait(c, sub, natsMsg_GetSubject(m), reply)
                       : connect_fail(c, s, "request to %s", natsMsg_GetSubject(m));
     natsSubscription_Destroy(sub);
     return rc;

@@ -20,6 +20,11 @@ struct request_error {
  * (no responders) is an answer: natsMsg_IsNoResponders().  0 or an exit code, printed. */
 MF_MUSTCHECK int request_send(struct cli *c, natsMsg *m, natsMsg **reply);
 
+/* Waits for the next answer (--timeout) on a subscription that a request named as its reply; `what`
+ * names the request in errors.  As request_send(). */
+MF_MUSTCHECK int request_wait(struct cli *c, natsSubscription *sub, const char *what,
+                              natsMsg **reply);
+
 /* Sends body (NULL: empty; not taken) and reads a JSON object.  An error in it is stored in *err
  * if err is given; otherwise it is printed, naming `what` (NULL: nothing), and its exit code is
  * returned.  *out is the caller's to decref, NULL on failure. */

@@ -109,6 +109,32 @@ scenario("object put: a server that takes no payloads, or claims to take all", o
   assert.equal(stored, 2);
 });
 
+scenario("object put: 4 MB of chunks are under way at a time; a refusal or silence purges them", only, async (t) => {
+  const m = t.prepare();
+  fs.mkdirSync(m.file("."), { recursive: true });
+  fs.writeFileSync(m.file("in"), Buffer.alloc(40 * 131072));
+  const absent = "NATS/1.0 404 Message Not Found\r\n\r\n";
+  const run = async (code, ack, ...flags) => {
+    const seen = { chunks: 0, metas: 0, purges: 0 };
+    const s = await liar(t, (subject) => {
+      if (/^\$O\.o\.C\./.test(subject)) return ack(++seen.chunks);
+      if (/^\$O\.o\.M\./.test(subject)) return seen.metas++, { stream: "OBJ_o", seq: 1 };
+      if (/STREAM\.PURGE/.test(subject)) return seen.purges++, { success: true, purged: 0 };
+      return absent;
+    });
+    return [await within("the end", expect(code, s, "object", "put", "o", m.file("in"), ...flags)), seen];
+  };
+  const stored = (seq) => ({ stream: "OBJ_o", seq });
+  assert.deepEqual((await run(0, stored))[1], { chunks: 40, metas: 1, purges: 0 });
+  const [silent, seen] = await run(2, () => undefined, "--timeout", "300ms");
+  assert.match(silent, /no answer to o in time/);
+  assert.deepEqual(seen, { chunks: 32, metas: 0, purges: 1 });
+  const full = { error: { code: 400, err_code: 10077, description: "maximum bytes exceeded" } };
+  const [refused, after] = await run(4, (n) => (n === 3 ? full : stored(n)));
+  assert.match(refused, /maximum bytes exceeded/);
+  assert.deepEqual([after.metas, after.purges], [0, 1]);
+});
+
 scenario("Ctrl-C twice ends a command that waits for a silent server", only, async (t) => {
   let pings = 0;
   const s = await liar(t, () => {}, {}, () => ++pings === 1);

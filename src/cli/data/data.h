@@ -37,6 +37,9 @@ MF_MUSTCHECK int data_confirm(struct cli *c, const char *fmt, ...) MF_PRINTF(2, 
  * printed; with err given, an error of the stream is stored there instead. */
 MF_MUSTCHECK int data_publish(struct cli *c, natsMsg *m, const char *what, json_t **ack,
                               struct request_error *err);
+/* The publish ack in an answer, in the same way. */
+MF_MUSTCHECK int data_read_ack(struct cli *c, natsMsg *reply, const char *what, json_t **ack,
+                               struct request_error *err);
 /* Waits until the server read all that was sent, and prints what it refused. */
 MF_MUSTCHECK int data_flush(struct cli *c);
 

@@ -131,6 +131,19 @@ static int read_ack(struct cli *c, natsMsg *reply, const char *what, json_t **ac
     return 0;
 }
 
+int data_read_ack(struct cli *c, natsMsg *reply, const char *what, json_t **ack,
+                  struct request_error *err)
+{
+    *ack = NULL;
+    if (err != NULL)
+        err->code = err->err_code = 0;
+    if (!natsMsg_IsNoResponders(reply))
+        return read_ack(c, reply, what, ack, err);
+    int rc = cli_fail(c, CLI_NOT_FOUND, "no stream stores %s (or JetStream is off)", what);
+    request_hint_absent(c, what);
+    return rc;
+}
+
 int data_publish(struct cli *c, natsMsg *m, const char *what, json_t **ack,
                  struct request_error *err)
 {
@@ -142,11 +155,7 @@ int data_publish(struct cli *c, natsMsg *m, const char *what, json_t **ack,
         err->code = err->err_code = 0;
     if (rc != 0)
         return rc;
-    if (natsMsg_IsNoResponders(reply)) {
-        rc = cli_fail(c, CLI_NOT_FOUND, "no stream stores %s (or JetStream is off)", what);
-        request_hint_absent(c, what);
-    } else
-        rc = read_ack(c, reply, what, ack, err);
+    rc = data_read_ack(c, reply, what, ack, err);
     natsMsg_Destroy(reply);
     return rc;
 }

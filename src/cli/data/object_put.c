@@ -1,11 +1,13 @@
 /* object_put.c: `mayfly object put`: a file becomes chunks and a meta record.
  *
- * The meta record is stored last, so readers see the old object or the new one.  If anything fails
- * before it, the new chunks are purged. */
+ * Several chunks wait for their publish acks at a time.  The meta record is stored after the last
+ * ack, so readers see the old object or the new one.  If anything fails before it, the new chunks
+ * are purged. */
 #include "cli/data/object.h"
 
 #include "base/clock.h"
 #include "cli/data/data_impl.h"
+#include "cli/data/publisher.h"
 #include "cli/human.h"
 
 #include <errno.h>
@@ -38,32 +40,18 @@ struct upload {
     struct term_progress progress;
 };
 
-static int send_chunk(struct upload *u, struct mf_slice bytes)
+static int send_chunks(struct upload *u, struct publisher *p)
 {
-    natsMsg *m = NULL;
-    json_t *ack = NULL;
-    int rc = data_new_msg(u->cli, &m, u->subject, NULL, bytes);
-
-    if (rc == 0)
-        rc = data_publish(u->cli, m, u->bucket->name, &ack, NULL);
-    natsMsg_Destroy(m);
-    json_decref(ack);
-    return rc;
-}
-
-static int send_chunks(struct upload *u)
-{
-    int rc = 0;
-
     for (;;) {
         size_t n = fread(u->chunk, 1, u->chunk_size, u->file);
+        int rc;
 
         if (ferror(u->file))
             return cli_fail(u->cli, CLI_USAGE, "%s: %s", u->path, strerror(errno));
         if (n == 0)
-            return 0;
+            return publisher_finish(p);
         sha256_add(&u->sha, mf_slice(u->chunk, n));
-        rc = send_chunk(u, mf_slice(u->chunk, n));
+        rc = publisher_send(p, u->subject, mf_slice(u->chunk, n));
         if (rc != 0)
             return rc;
         u->size += n;
@@ -72,6 +60,24 @@ static int send_chunks(struct upload *u)
         if (cli_interrupted())
             return cli_fail(u->cli, CLI_USAGE, "interrupted");
     }
+}
+
+static int upload_file(struct upload *u)
+{
+    struct publisher p;
+    struct stat st;
+    int rc = publisher_open(&p, u->cli, u->bucket->name);
+
+    if (rc != 0)
+        return rc;
+    sha256_begin(&u->sha);
+    term_progress_begin(
+        &u->progress, &u->cli->term, "storing",
+        fstat(fileno(u->file), &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0);
+    rc = send_chunks(u, &p);
+    term_progress_end(&u->progress);
+    publisher_close(&p);
+    return rc;
 }
 
 static json_t *make_meta(struct upload *u, const char *name)
@@ -106,17 +112,11 @@ static void print_stored(struct cli *c, const struct object_bucket *b, const jso
 static int store(struct upload *u, const char *name)
 {
     json_t *old = NULL, *meta = NULL;
-    struct stat st;
     int rc = object_find(u->cli, u->bucket, name, true, true, &old);
 
     if (rc != 0)
         return rc;
-    sha256_begin(&u->sha);
-    term_progress_begin(
-        &u->progress, &u->cli->term, "storing",
-        fstat(fileno(u->file), &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0);
-    rc = send_chunks(u);
-    term_progress_end(&u->progress);
+    rc = upload_file(u);
     if (rc == 0) {
         meta = make_meta(u, name);
         if (meta != NULL && json_object_size(u->metadata) > 0)
