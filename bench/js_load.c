@@ -22,7 +22,7 @@
 struct lane {
     struct js_conn conn;
     struct load *load;
-    char request[TEMPLATE];
+    char *request;                        /* TEMPLATE bytes and the payload */
     size_t len, key_at, reply_at, ttl_at; /* where the digits stand; ttl_at 0: none to patch */
     unsigned waiting;
     double asked_s; /* of the one request when the window is 1 */
@@ -68,12 +68,18 @@ static bool tells_time(const struct js_job *job)
     return job->deadline_ns != NULL || job->due_together || job->ttl_spread > 0;
 }
 
+/* Bytes of a request, at most. */
+static size_t room_of(const struct js_job *job)
+{
+    return TEMPLATE + job->size;
+}
+
 static void build_redis(struct lane *l)
 {
     const struct js_job *job = l->load->job;
     size_t key = strlen(job->prefix) + DIGITS;
     bool ttl = job->ttl_s > 0;
-    char *p = l->request, *end = p + TEMPLATE;
+    char *p = l->request, *end = p + room_of(job);
     const char *verb = job->redis_ask != NULL ? job->redis_ask : "SET", *arg = job->redis_body;
 
     p += print(p, end, "*%d\r\n$%zu\r\n%s\r\n$%zu\r\n%s0000000\r\n",
@@ -106,8 +112,9 @@ static void build_nats(struct lane *l, unsigned index)
     const struct js_job *job = l->load->job;
     bool plain = job->ask == NULL && job->body == NULL;
     char subject[256], reply[64], head[256] = "";
-    size_t body = plain ? PAYLOAD : job->body != NULL ? strlen(job->body) : 0, at;
-    char *end = l->request + TEMPLATE;
+    size_t payload = job->size > 0 ? job->size : PAYLOAD;
+    size_t body = plain ? payload : job->body != NULL ? strlen(job->body) : 0, at;
+    char *end = l->request + room_of(job);
 
     snprintf(reply, sizeof reply, INBOX ".0000000", index);
     snprintf(subject, sizeof subject, "%s%s0000000", job->ask != NULL ? job->ask : "", job->prefix);
@@ -138,6 +145,9 @@ static bool lane_open(struct load *ld, int port, unsigned i)
     char subject[64];
 
     l->load = ld;
+    l->request = malloc(room_of(ld->job));
+    if (l->request == NULL)
+        return false;
     if (ld->job->redis ? !js_open_redis(&l->conn, port) : !js_open(&l->conn, port))
         return false;
     ld->open = i + 1;
@@ -330,7 +340,7 @@ bool js_load(int port, const struct js_job *job, struct js_stats *out)
     ld->job = job;
     ld->stats = out;
     ld->epoll = epoll_create1(EPOLL_CLOEXEC);
-    ld->out = malloc((size_t)job->window * TEMPLATE);
+    ld->out = malloc((size_t)job->window * room_of(job));
     if (job->window == 1)
         ld->latency_us = calloc(MAX_LATENCIES, sizeof *ld->latency_us);
     ok = ld->out != NULL && ld->epoll >= 0 && job->conns <= JS_LOAD_CONNS;
@@ -344,6 +354,8 @@ bool js_load(int port, const struct js_job *job, struct js_stats *out)
     }
     for (unsigned i = 0; i < ld->open; i++)
         js_close(&ld->lanes[i].conn);
+    for (unsigned i = 0; i < JS_LOAD_CONNS; i++)
+        free(ld->lanes[i].request);
     if (ld->epoll >= 0)
         close(ld->epoll);
     free(ld->latency_us);

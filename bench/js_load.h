@@ -18,6 +18,7 @@ struct js_job {
      * command: "GET".  Its body, or what comes behind the key, is `body`. */
     const char *ask, *redis_ask;
     const char *body, *redis_body; /* NULL: publishes have 128 bytes, requests nothing */
+    unsigned size;                 /* bytes of a publish; 0: 128 */
     const char *head;              /* more lines of a publish's header, each with its end */
     unsigned keys;                 /* distinct subjects, in scattered order */
     unsigned ttl_s;                /* 0: no header */

@@ -21,6 +21,7 @@ struct sizes {
     double cap_s, sync_s; /* so many seconds */
     unsigned keys;        /* of a million's rows */
     uint64_t pull, replay, fan;
+    uint64_t chunks; /* of objects */
     unsigned puts, watchers_few, watchers_many, consumers_each;
     unsigned expiring, expiring_s; /* keys, and seconds to load them */
     unsigned spread_rate, spread_s, spread_ttl_s;
@@ -74,6 +75,7 @@ bool part_idle(struct run *r);
 bool part_publish(struct run *r);
 bool part_kv(struct run *r);
 bool part_read(struct run *r);
+bool part_objects(struct run *r);
 bool part_watch(struct run *r);
 bool part_make(struct run *r);
 bool part_plain(struct run *r);

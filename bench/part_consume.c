@@ -82,7 +82,8 @@ static bool run_pull(struct run *r, struct js_server *s, uint64_t n)
     return ok;
 }
 
-static bool run_replay(struct run *r, struct js_server *s, uint64_t n)
+/* An ordered consumer reads the first n messages, which are all of them, of stream B. */
+static bool run_replay(struct run *r, struct js_server *s, const char *row, uint64_t n)
 {
     struct js_makes make = {.stream = "B",
                             .filter = "",
@@ -101,9 +102,9 @@ static bool run_replay(struct run *r, struct js_server *s, uint64_t n)
     m = meter_start(&s->proc);
     ok = js_make_consumers(s->proc.port, &make, &seconds) && js_take(&t, 1, n, 0, &done_s);
     if (ok)
-        meter_emit(r, "read.replay", &m, done_s, n);
+        meter_emit(r, row, &m, done_s, n);
     ok = ok && js_take(&t, 1, n, 0.1, &done_s); /* what comes now is too much */
-    ok = as_promised("replay", &t, n) && ok;
+    ok = as_promised(row, &t, n) && ok;
     js_taker_close(&t);
     return ok;
 }
@@ -178,7 +179,31 @@ bool part_read(struct run *r)
     ok = js_server_ask(&s, "$JS.API.STREAM.CREATE.B",
                        "{\"name\":\"B\",\"subjects\":[\"b.>\"],\"storage\":\"file\"}") &&
          load_messages(&s, "b.", z->replay > z->pull ? z->replay : z->pull, 256) &&
-         run_pull(r, &s, z->pull) && run_replay(r, &s, z->replay) && run_fan(r, &s, z->fan);
+         run_pull(r, &s, z->pull) && run_replay(r, &s, "read.replay", z->replay) &&
+         run_fan(r, &s, z->fan);
+    js_server_stop(&s);
+    return ok;
+}
+
+/* Chunks of an object store: a client that waits for each ack, one that has 4 MB under way, and the
+ * ordered consumer of a reader. */
+bool part_objects(struct run *r)
+{
+    struct js_job put = {.prefix = "b.", .keys = 1, .conns = 1, .size = 128 << 10};
+    uint64_t n = r->sizes->chunks;
+    struct js_server s;
+    bool ok = js_server_start(&s, &r->kind);
+
+    if (!ok)
+        return false;
+    ok = js_server_ask(&s, "$JS.API.STREAM.CREATE.B",
+                       "{\"name\":\"B\",\"subjects\":[\"b.>\"],\"storage\":\"file\"}");
+    put.window = 1;
+    put.count = n / 8;
+    ok = ok && measure_load(r, &s, "objects.put_one", &put);
+    put.window = 32;
+    put.count = n - n / 8;
+    ok = ok && measure_load(r, &s, "objects.put", &put) && run_replay(r, &s, "objects.get", n);
     js_server_stop(&s);
     return ok;
 }
