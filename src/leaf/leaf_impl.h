@@ -24,6 +24,8 @@ struct leaf_realm {
     uint64_t moves;        /* links that came and left, so far */
     struct work_owner work;
     struct table interest;
+    struct table families; /* of clusters: family.c */
+    uint64_t looks;       /* at what a cluster or a link announced, so far: for tests of the cost */
     struct mf_list marks; /* of it: those that find loops, the oldest first */
     struct router_observer observer;
     struct account_linker linker;
@@ -118,7 +120,9 @@ enum rules_verdict rules_learn(const struct leaf_link *l, struct mf_slice patter
 MF_MUSTCHECK int realm_enter(struct leaf_link *l); /* announces everything, in time slices */
 void realm_announce_more(struct leaf_link *l);     /* the peer read what waited for it */
 void realm_reload(struct leaf_realm *r);           /* mappings changed */
-void realm_announce_again(struct leaf_link *l, const struct perms *old); /* permissions changed */
+/* Permissions changed: interest is announced and withdrawn, in time slices. */
+void realm_announce_again(struct leaf_link *l, struct perms *old);
+void realm_end_walk(struct leaf_link *l); /* harmless twice */
 
 /* --- learn.c ---------------------------------------------------------------------------------- */
 /* Its interest ends: some of it at once, and the rest in time slices; l->realm is NULL when all of

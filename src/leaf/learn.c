@@ -14,23 +14,32 @@
 
 #define AT_ONCE 1024 /* some milliseconds */
 
-static void add_weight(const struct leaf_link *l, struct interest *i, uint64_t by)
+static void add_weight(struct leaf_link *l, struct leaf_sub *s, struct interest *i, uint32_t weight)
 {
+    uint64_t by = (uint64_t)weight - s->weight;
+
     if (l->spoke)
         i->hubs += by;
     else
         i->leafs += by;
+    family_add(l, i, by);
+    s->weight = weight;
 }
 
-/* Sets the weight of a subscription to which an entry belongs; 0: it ends. */
+/* Sets the weight of a subscription to which an entry belongs; 0: it ends.  family_prepare() made
+ * room.  O(links) only while some of them may not know the entry. */
 static void set_weight(struct leaf_link *l, struct leaf_sub *s, struct interest *i, uint32_t weight)
 {
     struct leaf_realm *r = l->realm;
+    uint32_t others = i->holders - (family_weight(l, i, true, false) > 0);
+    bool settled = realm_is_settled(r, i, others);
 
-    realm_change_begin(r, i);
-    add_weight(l, i, (uint64_t)weight - s->weight);
-    s->weight = weight;
-    realm_change_end(r, i);
+    if (!settled)
+        realm_change_begin(r, i);
+    add_weight(l, s, i, weight);
+    i->holders = others + (family_weight(l, i, true, false) > 0);
+    if (!settled)
+        realm_change_end(r, i);
 }
 
 /* Memory for the subject at most: the router has a node for each token that no other subject has.
@@ -84,12 +93,21 @@ static void note_api(struct leaf_link *l, struct mf_slice subject)
         loop_defer(l->leaf->loop, &l->realm->api_seen);
 }
 
+/* An entry that was prepared for nothing. */
+static void drop_unused(struct leaf_link *l, struct interest *i)
+{
+    family_add(l, i, 0);
+    realm_change_begin(l->realm, i);
+    realm_change_end(l->realm, i);
+}
+
 static void sub_begin(struct leaf_link *l, const struct verb_cmd *cmd, uint64_t hash)
 {
     struct leaf_sub *s = calloc(1, sizeof *s);
     struct interest *i = realm_get_interest(l->realm, cmd->subject, cmd->queue);
 
-    if (s == NULL || i == NULL || table_add(&l->subs, &s->node, hash) != 0)
+    if (s == NULL || i == NULL || family_prepare(l, i) != 0 ||
+        table_add(&l->subs, &s->node, hash) != 0)
         goto err;
     mf_list_init(&s->mark);
     s->rs.client = true;
@@ -106,10 +124,8 @@ static void sub_begin(struct leaf_link *l, const struct verb_cmd *cmd, uint64_t 
     return;
 err:
     free(s);
-    if (i != NULL) {
-        realm_change_begin(l->realm, i);
-        realm_change_end(l->realm, i);
-    }
+    if (i != NULL)
+        drop_unused(l, i);
     link_close(l, NULL, REASON_NO_MEMORY);
 }
 
@@ -126,11 +142,14 @@ void realm_learn(struct leaf_link *l, const struct verb_cmd *cmd)
     }
     if (cmd->queue.len == 0 || cmd->weight == s->weight)
         return;
-    i = realm_get_interest(l->realm, cmd->subject, cmd->queue); /* none: the weight was 0 */
-    if (i != NULL)
+    i = realm_get_interest(l->realm, cmd->subject, cmd->queue); /* a new one: the weight was 0 */
+    if (i != NULL && family_prepare(l, i) == 0) {
         set_weight(l, s, i, cmd->weight);
-    else
-        link_close(l, NULL, REASON_NO_MEMORY);
+        return;
+    }
+    if (i != NULL)
+        drop_unused(l, i);
+    link_close(l, NULL, REASON_NO_MEMORY);
 }
 
 void realm_forget(struct leaf_link *l, const struct verb_cmd *cmd)
@@ -158,6 +177,7 @@ static void depart(struct leaf_link *l)
 
     work_cancel(l->leaf->loop, &l->rest);
     mf_list_del(&l->in_realm);
+    family_leave(l);
     l->realm = NULL;
     if (mf_list_empty(&r->links) && mf_list_empty(&r->ending))
         realm_close(r);
@@ -192,7 +212,7 @@ static void begin_end(struct leaf_link *l)
     struct leaf_realm *r = l->realm;
 
     work_cancel(l->leaf->loop, &l->announce);
-    realm_count_twins(l, (uint32_t)-1);
+    realm_end_walk(l);
     mf_list_del(&l->in_realm);
     mf_list_push(&r->ending, &l->in_realm);
     l->left = ++r->moves;

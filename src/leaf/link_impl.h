@@ -17,6 +17,7 @@
 
 struct leaf_remote;
 struct leaf_realm;
+struct leaf_family;
 struct login_job;
 
 enum leaf_phase {
@@ -70,10 +71,10 @@ struct leaf_link {
     enum options_compress level;
     struct s2_pipe *pipe; /* NULL: no compression */
     uint64_t cluster_hash;
-    uint32_t twins;   /* links of the realm from the same cluster, without this one */
-    size_t max_out;   /* the largest message that the peer takes; 0: unknown */
-    size_t largest;   /* message sent so far */
-    int64_t error_ns; /* the last error of the peer that was logged, or left out */
+    struct leaf_family *family; /* of its cluster, while it has a realm; NULL: it names none */
+    size_t max_out;             /* the largest message that the peer takes; 0: unknown */
+    size_t largest;             /* message sent so far */
+    int64_t error_ns;           /* the last error of the peer that was logged, or left out */
     uint64_t oversized;
     int64_t oversized_logged_ns;
 
@@ -81,17 +82,21 @@ struct leaf_link {
     struct perms *denies; /* publish: what must not go out; subscribe: what must not come in */
     bool open_api;        /* a leaf may ask the API by its plain name: this hub has no domain */
 
-    struct table subs;         /* leaf_sub.node */
-    struct mf_list marks;      /* leaf_sub.mark */
-    uint64_t entered, left;    /* leaf_realm.moves as it did so; 0: not yet */
-    struct work_task rest;     /* ends what is left of subs when the link has ended */
-    size_t rest_at;            /* see table_any() */
-    bool gone;                 /* the connection is closed; freed when the interest has ended */
-    struct work_task announce; /* tells the peer of interest that was there before the link */
-    bool marks_first;          /* they were announced before the walk */
-    struct table_scan walk;    /* of leaf_realm.interest */
-    size_t subs_room;          /* bytes of memory for their subjects, at most */
-    uint32_t before;           /* scratch of realm.c */
+    struct table subs;      /* leaf_sub.node */
+    struct mf_list marks;   /* leaf_sub.mark */
+    uint64_t entered, left; /* leaf_realm.moves as it did so; 0: not yet */
+    struct work_task rest;  /* ends what is left of subs when the link has ended */
+    size_t rest_at;         /* see table_any() */
+    bool gone;              /* the connection is closed; freed when the interest has ended */
+    /* A walk over leaf_realm.interest tells the peer what was there before the link, or what a
+     * change of permissions opened and closed. */
+    struct work_task announce;
+    enum leaf_walk { LEAF_WALK_NONE, LEAF_WALK_FRESH, LEAF_WALK_CHANGE, LEAF_WALK_ALL } walking;
+    struct perms *walk_from; /* CHANGE: the permissions before it */
+    bool marks_first;        /* they were announced before the walk */
+    struct table_scan walk;
+    size_t subs_room; /* bytes of memory for their subjects, at most */
+    uint32_t before;  /* scratch of realm.c */
 
     char nonce[NONCE];
     char *user;                 /* shown in logs; NULL: none */

@@ -1,7 +1,7 @@
 # leaf: links to other servers.
 noinst_LIBRARIES += %D%/libleaf.a
 %C%_libleaf_a_SOURCES = \
-	%D%/accept.c %D%/cross.c %D%/dial.c %D%/hello.c %D%/hello_impl.h %D%/leaf.c %D%/learn.c %D%/leaf.h %D%/leaf_impl.h %D%/leaf_view.h \
+	%D%/accept.c %D%/cross.c %D%/dial.c %D%/family.c %D%/hello.c %D%/hello_impl.h %D%/leaf.c %D%/learn.c %D%/leaf.h %D%/leaf_impl.h %D%/leaf_view.h \
 	%D%/link.c %D%/link_impl.h %D%/login.c %D%/realm.c %D%/realm_impl.h %D%/remote.c %D%/remote_impl.h %D%/rules.c %D%/use.c %D%/verb.c \
 	%D%/verb_impl.h %D%/view.c
 %C%_libleaf_a_CPPFLAGS = $(AM_CPPFLAGS)
@@ -15,7 +15,7 @@ LEAF_LIBS = %D%/libleaf.a src/session/libsession.a src/ws/libws.a src/http/libht
 	src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/loop/libloop.a $(PROTO_LIBS) $(TTL_LIBS) \
 	$(CODEC_LIBS) $(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(JANSSON_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS)
 LEAF_WORLD = test/support/leaf_world.c test/support/leaf_world.h
-UNIT_TESTS += test/unit/leaf/leaf test/unit/leaf/leaf_accept test/unit/leaf/leaf_announce test/unit/leaf/leaf_end test/unit/leaf/leaf_hostile
+UNIT_TESTS += test/unit/leaf/leaf test/unit/leaf/leaf_accept test/unit/leaf/leaf_announce test/unit/leaf/leaf_end test/unit/leaf/leaf_family test/unit/leaf/leaf_hostile
 test_unit_leaf_leaf_SOURCES = test/unit/leaf/test_leaf.c $(LEAF_WORLD)
 test_unit_leaf_leaf_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
 test_unit_leaf_leaf_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)
@@ -28,6 +28,9 @@ test_unit_leaf_leaf_announce_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_
 test_unit_leaf_leaf_end_SOURCES = test/unit/leaf/test_leaf_end.c $(LEAF_WORLD)
 test_unit_leaf_leaf_end_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
 test_unit_leaf_leaf_end_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)
+test_unit_leaf_leaf_family_SOURCES = test/unit/leaf/test_leaf_family.c $(LEAF_WORLD)
+test_unit_leaf_leaf_family_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
+test_unit_leaf_leaf_family_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)
 test_unit_leaf_leaf_hostile_SOURCES = test/unit/leaf/test_leaf_hostile.c $(LEAF_WORLD)
 test_unit_leaf_leaf_hostile_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
 test_unit_leaf_leaf_hostile_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)

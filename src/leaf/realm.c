@@ -20,6 +20,7 @@
 
 #define ANNOUNCE_AT_ONCE 1024       /* entries: about a millisecond */
 #define ANNOUNCE_ROOM    (4u << 20) /* bytes that wait for the peer: the rest comes later */
+#define ENDING_MOST      8          /* ending links that a question about interest looks at */
 
 static struct mf_slice subject_of(const struct interest *i)
 {
@@ -87,48 +88,32 @@ struct interest *realm_get_interest(struct leaf_realm *r, struct mf_slice subjec
     return i;
 }
 
-static bool same_cluster(const struct leaf_link *a, const struct leaf_link *b)
+struct leaf_sub *realm_sub_of(const struct leaf_link *l, const struct interest *i)
 {
-    return a == b || (a->cluster != NULL && b->cluster != NULL &&
-                      a->cluster_hash == b->cluster_hash && strcmp(a->cluster, b->cluster) == 0);
+    return realm_find_sub(l, subject_of(i), queue_of(i), i->node.hash);
 }
 
-static uint64_t weight_of(const struct leaf_link *l, const struct interest *i)
-{
-    const struct leaf_sub *s = realm_find_sub(l, subject_of(i), queue_of(i), i->node.hash);
-
-    return s == NULL ? 0 : s->weight;
-}
-
-/* The part of links that are ending: of the same cluster, or ended before this link began.  A
- * server that comes back must not be told of what it announced itself on its last link. */
+/* The part of links of other clusters that ended before this link began, and whose subscriptions
+ * are still ending: it is not told of interest that is leaving.  Of many such links only some are
+ * looked at, and the peer is told of the rest and of its end. */
 static uint64_t ending_weight(const struct leaf_link *to, const struct interest *i, bool hubs)
 {
     const struct mf_list *pos;
     uint64_t n = 0;
+    unsigned looked = 0;
 
     mf_list_each(pos, &to->realm->ending)
     {
         const struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
-        if ((hubs || !l->spoke) && (l->left < to->entered || same_cluster(l, to)))
-            n += weight_of(l, i);
-    }
-    return n;
-}
-
-/* The part of the link itself and of others of its cluster: it is not told of that. */
-static uint64_t own_weight(const struct leaf_link *to, const struct interest *i, bool hubs)
-{
-    const struct mf_list *pos;
-    uint64_t n = ending_weight(to, i, hubs);
-
-    if (to->twins == 0)
-        return n + (to->spoke && !hubs ? 0 : weight_of(to, i));
-    mf_list_each(pos, &to->realm->links)
-    {
-        const struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
-        if (same_cluster(l, to) && (hubs || !l->spoke))
-            n += weight_of(l, i);
+        const struct leaf_sub *s;
+        if (looked++ == ENDING_MOST)
+            break;
+        if ((l->family != NULL && l->family == to->family) || (l->spoke && !hubs) ||
+            l->left >= to->entered)
+            continue;
+        to->realm->looks++;
+        if ((s = realm_sub_of(l, i)) != NULL)
+            n += s->weight;
     }
     return n;
 }
@@ -144,7 +129,7 @@ static uint32_t interest_for(const struct leaf_link *to, const struct interest *
     if (i->queue_len == 0 && i->local > 0)
         return 1;
     if (others > 0)
-        others -= own_weight(to, i, hubs);
+        others -= family_weight(to, i, true, hubs) + ending_weight(to, i, hubs);
     if (i->queue_len == 0)
         return others > 0;
     others += i->local;
@@ -180,6 +165,11 @@ static void send_interest(struct leaf_link *l, const struct interest *i, uint32_
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
+bool realm_is_settled(const struct leaf_realm *r, const struct interest *i, uint32_t holders)
+{
+    return i->queue_len == 0 && (i->local > 0 || (holders >= 2 && mf_list_empty(&r->ending)));
+}
+
 void realm_change_begin(struct leaf_realm *r, const struct interest *i)
 {
     struct mf_list *pos;
@@ -199,7 +189,8 @@ void realm_change_end(struct leaf_realm *r, struct interest *i)
     {
         struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
         uint32_t now = interest_for(l, i);
-        if (now != l->before && rules_may_announce(l, subject_of(i)))
+        if (now != l->before &&
+            (rules_may_announce(l, subject_of(i)) || (now == 0 && l->walking > LEAF_WALK_FRESH)))
             send_interest(l, i, now);
     }
     if (i->local + i->leafs + i->hubs == 0) {
@@ -334,6 +325,7 @@ static void realm_free(struct leaf_realm *r)
         free(mf_container(n, struct interest, node));
     }
     table_fini(&r->interest);
+    table_fini(&r->families);
     arena_fini(&r->fixed_mem);
     mf_list_del(&r->link);
     account_release(r->account);
@@ -388,20 +380,6 @@ static struct leaf_realm *realm_find(struct leaf *lf, const struct account *a)
     return NULL;
 }
 
-void realm_count_twins(struct leaf_link *l, uint32_t by)
-{
-    struct mf_list *pos;
-
-    mf_list_each(pos, &l->realm->links)
-    {
-        struct leaf_link *other = mf_container(pos, struct leaf_link, in_realm);
-        if (other == l || !same_cluster(other, l))
-            continue;
-        other->twins += by;
-        l->twins += by;
-    }
-}
-
 static void announce_entry(struct leaf_link *l, const struct interest *i)
 {
     uint32_t weight = interest_for(l, i);
@@ -410,15 +388,55 @@ static void announce_entry(struct leaf_link *l, const struct interest *i)
         send_interest(l, i, weight);
 }
 
-/* The rest of the walk that realm_enter() began, as a task.  Changes are sent meanwhile, wherever
- * the walk is: a peer takes an LS+ twice, and an LS- of what it does not know. */
+static bool was_announced(struct leaf_link *l, const struct interest *i)
+{
+    struct perms *now = l->perms;
+    bool was;
+
+    l->perms = l->walk_from;
+    was = rules_may_announce(l, subject_of(i));
+    l->perms = now;
+    return was;
+}
+
+/* Permissions changed: some interest may be announced now, some not any more.  ALL: more than one
+ * change has happened since the peer was told of everything, and it is told again. */
+static void announce_change(struct leaf_link *l, const struct interest *i)
+{
+    bool may = rules_may_announce(l, subject_of(i));
+    uint32_t weight = interest_for(l, i);
+
+    if (weight > 0 && (l->walking == LEAF_WALK_ALL || may != was_announced(l, i)))
+        send_interest(l, i, may ? weight : 0);
+}
+
+/* Changes are sent meanwhile, wherever the walk is: a peer takes an LS+ twice, and an LS- of what
+ * it does not know. */
 static void announce_node(void *arg, struct table_node *n)
 {
     struct leaf_link *l = arg;
     const struct interest *i = mf_container(n, struct interest, node);
 
-    if (!i->mark || !l->marks_first)
+    if (l->walking != LEAF_WALK_FRESH)
+        announce_change(l, i);
+    else if (!i->mark || !l->marks_first)
         announce_entry(l, i);
+}
+
+void realm_end_walk(struct leaf_link *l)
+{
+    l->walking = LEAF_WALK_NONE;
+    perms_release(l->walk_from);
+    l->walk_from = NULL;
+}
+
+/* One piece; false: that was all. */
+static bool walk_on(struct leaf_link *l)
+{
+    if (table_scan(&l->realm->interest, &l->walk, announce_node, l))
+        return true;
+    realm_end_walk(l);
+    return false;
 }
 
 /* No more than a peer that does not read may have waiting for it. */
@@ -429,19 +447,20 @@ static size_t announce_room(const struct leaf_link *l)
     return share < ANNOUNCE_ROOM ? share : ANNOUNCE_ROOM;
 }
 
+/* The rest of a walk, as a task. */
 static bool announce_some(struct work_task *t)
 {
     struct leaf_link *l = mf_container(t, struct leaf_link, announce);
     struct loop *loop = l->leaf->loop;
 
     do {
-        if (l->phase != LEAF_USABLE)
+        if (l->phase != LEAF_USABLE || l->walking == LEAF_WALK_NONE)
             return false;
         if (net_queued(l->conn) > announce_room(l)) {
             net_want_drained(l->conn, announce_room(l) / 2);
             return false; /* realm_announce_more() */
         }
-        if (!table_scan(&l->realm->interest, &l->walk, announce_node, l))
+        if (!walk_on(l))
             return false;
     } while (!work_spent_every(loop, 8));
     return true;
@@ -449,7 +468,7 @@ static bool announce_some(struct work_task *t)
 
 void realm_announce_more(struct leaf_link *l)
 {
-    if (l->phase == LEAF_USABLE)
+    if (l->phase == LEAF_USABLE && l->walking != LEAF_WALK_NONE)
         work_add(l->leaf->loop, &l->realm->work, &l->announce);
 }
 
@@ -471,36 +490,31 @@ static void announce_marks(struct leaf_link *l)
     }
 }
 
-/* An account with little interest is announced at once. */
-static void announce_begin(struct leaf_link *l)
+/* An account with little interest is walked at once. */
+static void begin_walk(struct leaf_link *l, enum leaf_walk walking)
 {
-    struct leaf_realm *r = l->realm;
     unsigned n = 0;
 
-    announce_marks(l);
+    l->walking = walking;
     l->announce.run = announce_some;
     l->announce.cause = WORK_WRITE;
     l->announce.what = "interest for a leaf link";
-    table_scan_begin(&l->walk, &r->interest);
+    table_scan_begin(&l->walk, &l->realm->interest);
     while (n++ < ANNOUNCE_AT_ONCE && net_queued(l->conn) <= announce_room(l))
-        if (!table_scan(&r->interest, &l->walk, announce_node, l))
+        if (!walk_on(l))
             return;
     realm_announce_more(l);
 }
 
-struct walk {
-    struct leaf_link *link;
-    const struct perms *old;
-};
-
-static void walk_interest(struct leaf_realm *r, void (*visit)(void *arg, struct table_node *n),
-                          void *arg)
+void realm_announce_again(struct leaf_link *l, struct perms *old)
 {
-    struct table_scan scan;
+    bool unfinished = l->walking != LEAF_WALK_NONE;
 
-    table_scan_begin(&scan, &r->interest);
-    while (table_scan(&r->interest, &scan, visit, arg))
-        continue;
+    if (l->realm == NULL || l->phase != LEAF_USABLE)
+        return;
+    realm_end_walk(l);
+    l->walk_from = old == NULL ? NULL : perms_retain(old);
+    begin_walk(l, unfinished ? LEAF_WALK_ALL : LEAF_WALK_CHANGE);
 }
 
 int realm_enter(struct leaf_link *l)
@@ -510,33 +524,11 @@ int realm_enter(struct leaf_link *l)
     if (r == NULL && (r = realm_new(l->leaf, l->account)) == NULL)
         return MF_NOMEM;
     l->realm = r;
-    l->twins = 0;
     l->entered = ++r->moves;
     mf_list_push(&r->links, &l->in_realm);
-    realm_count_twins(l, 1);
-    announce_begin(l);
+    if (family_enter(l) != 0)
+        return MF_NOMEM;
+    announce_marks(l);
+    begin_walk(l, LEAF_WALK_FRESH);
     return 0;
-}
-
-/* Permissions changed: some interest may be announced now, some not any more. */
-static void announce_change(void *arg, struct table_node *n)
-{
-    struct walk *w = arg;
-    struct leaf_link *l = w->link;
-    const struct interest *i = mf_container(n, struct interest, node);
-    struct perms *now = l->perms;
-    bool before, after = rules_may_announce(l, subject_of(i));
-    uint32_t weight = interest_for(l, i);
-
-    l->perms = (struct perms *)(uintptr_t)w->old;
-    before = rules_may_announce(l, subject_of(i));
-    l->perms = now;
-    if (weight > 0 && before != after)
-        send_interest(l, i, after ? weight : 0);
-}
-
-void realm_announce_again(struct leaf_link *l, const struct perms *old)
-{
-    if (l->realm != NULL)
-        walk_interest(l->realm, announce_change, &(struct walk){l, old});
 }

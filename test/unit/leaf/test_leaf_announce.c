@@ -216,6 +216,84 @@ static void test_more_interest_than_max_pending_waits_for_the_peer(void)
     close_hub();
 }
 
+/* --- a change of permissions ------------------------------------------------------------------ */
+
+static void listen_to_two_kinds(void)
+{
+    char subject[32];
+
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(subject, sizeof subject, "many.%d.%c", i, i % 2 == 0 ? 'x' : 'y');
+        leaf_listen(&ears[i], accounts_global(hub.as), subject, "");
+    }
+}
+
+/* A reload gives the user of the link a permission to publish everything but these. */
+static void deny(struct leaf_link *l, const char *pattern)
+{
+    char *items[] = {(char *)(uintptr_t)pattern};
+    struct options_permissions o = {.publish.deny = {.items = items, .n = 1}};
+    struct perms *p;
+    struct mf_error e;
+
+    TEST_ASSERT_EQUAL_INT(0, perms_new(&p, &o, &e));
+    accept_renew(l, p);
+}
+
+static struct leaf_link *enter_with_two_kinds(void)
+{
+    struct leaf_link *l;
+
+    leaf_world_open(&hub, loop, "HUB", HUB, 0);
+    work_set_steps(loop, STEP);
+    listen_to_two_kinds();
+    l = enter();
+    TEST_ASSERT_TRUE(leaf_until(loop, is_announced, l));
+    return l;
+}
+
+static void test_a_change_of_permissions_is_announced_in_slices(void)
+{
+    static signed char last[MANY];
+    struct leaf_link *l = enter_with_two_kinds();
+    size_t at;
+
+    deny(l, "many.*.x");
+    at = l->walk.at;
+    TEST_ASSERT_LESS_OR_EQUAL_size_t(AT_ONCE, at);
+    while (l->walking != LEAF_WALK_NONE) {
+        loop_turn(loop);
+        TEST_ASSERT_LESS_OR_EQUAL_size_t(at + TURN, l->walk.at);
+        at = l->walk.at;
+    }
+    read_lines(last);
+    for (int i = 0; i < MANY; i++)
+        TEST_ASSERT_EQUAL_INT(i % 2 == 0 ? -1 : 1, last[i]);
+    deafen_many(MANY);
+    close_hub();
+}
+
+/* The second change comes while the first one is half announced, and some interest ends. */
+static void test_two_changes_of_permissions_are_both_announced(void)
+{
+    static signed char last[MANY];
+    struct leaf_link *l = enter_with_two_kinds();
+
+    deny(l, "many.*.x");
+    TEST_ASSERT_TRUE(work_queued(&l->announce));
+    work_cancel(loop, &l->announce);
+    for (int i = 0; i < MANY / 2; i++)
+        leaf_deafen(&ears[i]);
+    deny(l, "many.*.y");
+    TEST_ASSERT_TRUE(leaf_until(loop, is_announced, l));
+    read_lines(last);
+    for (int i = 0; i < MANY; i++)
+        TEST_ASSERT_EQUAL_INT(i >= MANY / 2 && i % 2 == 0 ? 1 : -1, last[i]);
+    for (int i = MANY / 2; i < MANY; i++)
+        leaf_deafen(&ears[i]);
+    close_hub();
+}
+
 static void test_a_link_may_end_while_it_is_told(void)
 {
     for (int shutdown = 0; shutdown < 2; shutdown++) {
@@ -239,6 +317,8 @@ int main(void)
     RUN_TEST(test_marks_are_announced_first);
     RUN_TEST(test_changes_meanwhile_are_announced);
     RUN_TEST(test_more_interest_than_max_pending_waits_for_the_peer);
+    RUN_TEST(test_a_change_of_permissions_is_announced_in_slices);
+    RUN_TEST(test_two_changes_of_permissions_are_both_announced);
     RUN_TEST(test_a_link_may_end_while_it_is_told);
     return UNITY_END();
 }
