@@ -146,7 +146,7 @@ static const char *check_block(const struct options *now, const char *name,
     if (!same_text(a->host, b->host))
         return refuse_change(now, "%s host: old=%s, new=%s", name, a->host == NULL ? "" : a->host,
                              b->host == NULL ? "" : b->host);
-    if (a->port != b->port && b->port != -1)
+    if (a->port != b->port && (b->port != -1 || a->port == 0)) /* -1: what it has already */
         return refuse_change(now, "%s port: old=%d, new=%d", name, a->port, b->port);
     if (!same_text(a->name, b->name))
         return refuse_change(now, "%s name: old=%s, new=%s", name, a->name == NULL ? "" : a->name,

@@ -118,6 +118,8 @@ bool cross_send(struct router_remote *r, const struct router_msg *m, const struc
                                 msg, l->headers);
     if (bytes < 0)
         return false;
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        show_message(l, &out.line, msg);
     if (MF_UNLIKELY((size_t)bytes > l->largest))
         l->largest = (size_t)bytes;
     count_out(l, (size_t)bytes);

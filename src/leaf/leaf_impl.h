@@ -132,6 +132,12 @@ void realm_leave(struct leaf_link *l, bool now);
 void realm_learn(struct leaf_link *l, const struct verb_cmd *cmd);
 void realm_forget(struct leaf_link *l, const struct verb_cmd *cmd);
 
+/* --- show.c: only while log_enabled(LOG_TRACE_) ----------------------------------------------- */
+void show_received(const struct leaf_link *l, const struct verb_cmd *cmd, struct mf_slice bytes);
+void show_sent(const struct leaf_link *l, struct mf_slice line);
+void show_message(const struct leaf_link *l, const struct verb_line *line,
+                  const struct mf_msg *msg);
+
 /* --- cross.c ---------------------------------------------------------------------------------- */
 bool cross_takes(struct router_remote *r, const struct router_msg *m);
 bool cross_send(struct router_remote *r, const struct router_msg *m, const struct mf_slice *queue,

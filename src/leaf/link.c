@@ -50,6 +50,13 @@ void link_log_error(const struct leaf_link *l, const char *fmt, ...)
     log_error("%s - %s", link_label(l, label), text);
 }
 
+static void link_write(struct leaf_link *l, struct mf_slice line)
+{
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        show_sent(l, line);
+    (void)net_write(l->conn, line.ptr, line.len);
+}
+
 void link_send_err(struct leaf_link *l, const char *fmt, ...)
 {
     struct mf_buf line = MF_BUF_INIT;
@@ -61,7 +68,7 @@ void link_send_err(struct leaf_link *l, const char *fmt, ...)
     va_end(ap);
     mf_buf_puts(&line, "'\r\n");
     if (!mf_buf_failed(&line) && l->phase != LEAF_CLOSING)
-        (void)net_write(l->conn, line.ptr, line.len);
+        link_write(l, mf_buf_slice(&line));
     mf_buf_fini(&line);
 }
 
@@ -233,7 +240,7 @@ static void send_ping(struct leaf_link *l)
     l->pings_out++;
     if (l->ping_sent_ns == 0)
         l->ping_sent_ns = clock_mono_ns();
-    (void)net_write(l->conn, "PING\r\n", 6);
+    link_write(l, mf_str("PING\r\n"));
 }
 
 static void receive_pong(struct leaf_link *l)
@@ -419,7 +426,7 @@ static void run_handshake(struct leaf_link *l, struct verb_cmd *cmd)
 static void run_command(struct leaf_link *l, struct verb_cmd *cmd)
 {
     if (cmd->op == VERB_PING && l->phase != LEAF_WAIT_LOGIN)
-        (void)net_write(l->conn, "PONG\r\n", 6);
+        link_write(l, mf_str("PONG\r\n"));
     else if (cmd->op == VERB_PONG && l->phase != LEAF_WAIT_LOGIN)
         receive_pong(l);
     else if (cmd->op == VERB_ERR && l->phase != LEAF_WAIT_LOGIN)
@@ -507,6 +514,8 @@ static size_t bytes_in(void *arg, const uint8_t *p, size_t n)
             parse_failed(l, used, mf_slice(p + done, n - done));
             return n;
         }
+        if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+            show_received(l, &cmd, mf_slice(p + done, (size_t)used));
         done += (size_t)used;
         run_command(l, &cmd);
         if (l->refilter) { /* what follows has another form */

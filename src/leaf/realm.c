@@ -159,6 +159,8 @@ static void send_interest(struct leaf_link *l, const struct interest *i, uint32_
     }
     *p++ = '\r';
     *p++ = '\n';
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        show_sent(l, mf_slice(at, (size_t)(p - at)));
     net_commit(l->conn, (size_t)(p - at));
     link_check_queue(l, NULL);
 }

@@ -140,12 +140,36 @@ static void look_at_sub(void *arg, const struct client_sub *sub)
     z->found = z->found || subject_overlap(sub->subject, mf_str(z->q.filter_subject));
 }
 
-/* Some subscriptions of the row at `at`; rows that stay are moved to `to`. */
+static void look_at_leaf_sub(void *arg, struct mf_slice subject, struct mf_slice queue)
+{
+    look_at_sub(arg, &(struct client_sub){.subject = subject, .queue = queue});
+}
+
+/* Some subscriptions of the row at `at`.  false: those were all. */
+static bool scan_row(struct connz *z)
+{
+    const struct connz_row *r = &z->rows[z->at];
+    const struct client *c = r->leaf ? NULL : server_find_client(z->s->server, r->cid);
+    const struct leaf_link *l = r->leaf ? leaf_find(z->s->leaf, r->cid) : NULL;
+    bool more = c != NULL || l != NULL;
+
+    if (more && !z->in_row) {
+        if (l != NULL)
+            leaf_subs_begin(l, &z->subs);
+        else
+            client_subs_begin(c, &z->subs);
+    }
+    z->in_row = more;
+    for (int i = 0; more && !z->found && i < SUB_SLOTS; i++)
+        more = l != NULL ? leaf_subs_scan(l, &z->subs, look_at_leaf_sub, z)
+                         : client_subs_scan(c, &z->subs, look_at_sub, z);
+    return more;
+}
+
+/* Rows that stay are moved to `to`. */
 static bool filter_step(struct doc *d, void *state)
 {
     struct connz *z = state;
-    const struct client *c;
-    bool more = true;
 
     (void)d;
     if (!is_set(z->q.filter_subject) || strcmp(z->q.filter_subject, ">") == 0 || z->q.cid != 0)
@@ -154,13 +178,7 @@ static bool filter_step(struct doc *d, void *state)
         z->n = z->to;
         return false;
     }
-    c = server_find_client(z->s->server, z->rows[z->at].cid);
-    if (c != NULL && !z->in_row)
-        client_subs_begin(c, &z->subs);
-    z->in_row = c != NULL;
-    for (int i = 0; c != NULL && more && !z->found && i < SUB_SLOTS; i++)
-        more = client_subs_scan(c, &z->subs, look_at_sub, z);
-    if (c != NULL && more && !z->found)
+    if (scan_row(z) && !z->found)
         return true;
     if (z->found)
         z->rows[z->to++] = z->rows[z->at];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { headers } from "../interop/lib/clients.mjs";
 import { collect } from "../interop/lib/scenario.mjs";
 import { until } from "../interop/lib/wait.mjs";
-import { ask, crosses, linked, scenario } from "./lib/setup.mjs";
+import { ask, crosses, linked, logged, scenario } from "./lib/setup.mjs";
 
 const ways = [["leaf", "up", "down"], ["hub", "down", "up"]];
 const of = (w, side) => (side === "leaf" ? w.leafNc : w.hubNc);
@@ -145,4 +145,24 @@ scenario("a message beyond the other end's max_payload does not end the link", {
   assert.deepEqual(got.texts(), ["small"]);
   assert.equal(w.proxy.links.length, 1);
   assert.match(w.leaf.log(), /big.*(8192|max_payload)|max_payload.*big/i);
+});
+
+// -V of both ends: what one sends is what the other receives, in nats-server's words, and no secret.
+scenario("the trace of a link", { quick: true }, async (t) => {
+  const more = "trace: true";
+  const w = await t.link({ hub: { more }, leaf: { more, user: "a:a" } });
+  w.leafNc.subscribe("svc", { queue: "Q", callback: (_, m) => m.respond("ok") });
+  await crosses(w.hubNc, w.leafNc);
+  const h = headers();
+  h.set("A", "b");
+  await w.hubNc.request("svc", "hi", { headers: h });
+  await w.leafNc.close();
+  const lid = String.raw`127\.0\.0\.1:\d+ - lid:\d+ - `;
+  for (const [out, inn] of [[w.leaf, w.hub], [w.hub, w.leaf]])
+    for (const line of out === w.leaf ? [String.raw`\[LS\+ svc Q 1\]`, String.raw`\[LMSG _INBOX\.\S+ 2\]`, String.raw`MSG_PAYLOAD: \["ok"\]`, String.raw`\[LS- svc Q\]`] : [String.raw`\[LS\+ _INBOX\.\S+\]`, String.raw`\[HMSG svc \+ _INBOX\.\S+ Q 18 20\]`, String.raw`MSG_PAYLOAD: \["NATS\/1\.0\\r\\nA: b\\r\\n\\r\\nhi"\]`, String.raw`\[PONG\]`]) {
+      await logged(out, new RegExp(`${lid}->> ${line}`));
+      await logged(inn, new RegExp(`${lid}<<- ${line}`));
+    }
+  await logged(w.hub, new RegExp(`${lid}<<- \\[CONNECT .*"pass":"\\[REDACTED\\]"`));
+  await logged(w.hub, new RegExp(`${lid}<-> \\[DELSUB svc Q\\]`));
 });

@@ -77,6 +77,9 @@ scenario("/connz: the link is a connection of kind Leafnode, also when it is clo
     assert.ok(row.subscriptions > 0 && row.subscriptions_list.length === row.subscriptions);
     for (const k of ["start", "last_activity", "rtt", "uptime", "idle", "pending_bytes"]) assert.ok(row[k] !== undefined, k);
     assert.equal((await e.s.page(`/connz?cid=${row.cid}`)).json.connections[0].kind, "Leafnode");
+    const mark = row.subscriptions_list.find((x) => x.startsWith("$LDS."));
+    const filtered = async (subject) => (await e.s.page(`/connz?acc=${e.account}&filter_subject=${subject}`)).json.connections.map((c) => c.cid);
+    assert.ok((await filtered(mark)).includes(row.cid), "the link announced its mark");
   }
   const before = (await leafz(w.leaf)).leafs[0].id;
   w.proxy.drop();

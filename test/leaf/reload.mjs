@@ -1,10 +1,21 @@
 // reload.mjs: remotes come, go and change by reload of the dialling end, and users by reload of the accepting end.
 import assert from "node:assert/strict";
 import { until } from "../interop/lib/wait.mjs";
-import { crosses, leafz, linked, scenario } from "./lib/setup.mjs";
+import { crosses, leafz, linked, logged, scenario } from "./lib/setup.mjs";
 
 const A = { user: "a", pass: "a" };
 const none = (s) => until("no link", async () => (await s.page("/leafz")).json.leafnodes === 0);
+
+scenario("a reload brings the first leafnodes block of a server: its remote is dialled, a listener is refused", { quick: true }, async (t) => {
+  const hub = await t.hub();
+  const bare = "server_name: LF\n";
+  const leaf = await t.server({ config: bare, monitor: true, program: t.program("leaf") });
+  leaf.reload(`${bare}\nleafnodes { remotes [ ${t.remote(hub)} ] }\n`);
+  await crosses(await t.connect(leaf), await t.connect(hub, A));
+  leaf.reload(`${bare}\nleafnodes { listen: "127.0.0.1:-1"\nremotes [ ${t.remote(hub)} ] }\n`);
+  await logged(leaf, /config reload not supported for LeafNode/);
+  await leafz(leaf);
+});
 
 scenario("a remote is added, taken away, and disabled", { quick: true }, async (t) => {
   const [h1, h2] = [await t.hub({ name: "H1", domain: "h1" }), await t.hub({ name: "H2", domain: "h2" })];
