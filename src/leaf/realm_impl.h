@@ -38,8 +38,8 @@ void realm_close(struct leaf_realm *r);
 /* --- family.c --------------------------------------------------------------------------------- */
 MF_MUSTCHECK int family_enter(struct leaf_link *l); /* l->family; NULL: it names no cluster */
 void family_leave(struct leaf_link *l);             /* all of its subscriptions have ended */
-/* What the cluster of the link announced, or a link without a cluster: its part in interest.leafs,
- * its part in interest.hubs, or both.  O(1). */
+/* The part of the link's cluster (or of a link without one) in interest.leafs, in interest.hubs, or
+ * in both.  O(1). */
 uint64_t family_weight(const struct leaf_link *l, const struct interest *i, bool leafs, bool hubs);
 /* Room for family_add(), which cannot fail then.  Before the weight of the link grows. */
 MF_MUSTCHECK int family_prepare(struct leaf_link *l, const struct interest *i);
