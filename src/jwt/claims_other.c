@@ -3,6 +3,11 @@
 
 #define AT(type, member) offsetof(type, member), NULL, NULL, 0
 
+static const char *given(const char *s)
+{
+    return s == NULL ? "" : s;
+}
+
 static int read_into(const struct jwt_reading *r, const struct json_type *t, void **out)
 {
     *out = arena_alloc(&r->j->mem, t->size);
@@ -99,7 +104,7 @@ int jwt_read_auth_request(const struct jwt_reading *r)
     if (err != 0)
         return err;
     struct jwt_auth_request *q = r->j->request = out;
-    q->user_nkey = jwt_text(q->user_nkey);
+    q->user_nkey = given(q->user_nkey);
     return 0;
 }
 
@@ -121,9 +126,9 @@ int jwt_read_auth_response(const struct jwt_reading *r)
     if (err != 0)
         return err;
     struct jwt_auth_response *a = r->j->response = out;
-    a->jwt = jwt_text(a->jwt);
-    a->error = jwt_text(a->error);
-    a->issuer_account = jwt_text(a->issuer_account);
+    a->jwt = given(a->jwt);
+    a->error = given(a->error);
+    a->issuer_account = given(a->issuer_account);
     return 0;
 }
 

@@ -77,8 +77,10 @@ struct jwt_issues {
 /* Appends what is wrong at the second now_s.  A token may stay used only without issues that its
  * use forbids: jwt_issues_blocking() (a resolver stores it), jwt_issues_any_but_warnings() (a
  * login, the use of an account), n > 0 (a callout's user).  O(bytes), and exports and imports are
- * compared in pairs, up to JWT_PAIRS_MAX of them. MF_NOMEM. */
-#define JWT_PAIRS_MAX (1u << 24)
+ * compared in pairs, up to JWT_PAIRS_MAX of them; more are an issue.  At most JWT_ISSUES_MAX are
+ * listed: the last one stands for all that follow, and is as severe as they are.  MF_NOMEM. */
+#define JWT_PAIRS_MAX  (1u << 22)
+#define JWT_ISSUES_MAX 256
 MF_MUSTCHECK int jwt_validate(const struct jwt *j, int64_t now_s, struct jwt_issues *out);
 bool jwt_issues_blocking(const struct jwt_issues *i);
 bool jwt_issues_any_but_warnings(const struct jwt_issues *i);

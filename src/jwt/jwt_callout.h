@@ -5,32 +5,32 @@
 #include "jwt/jwt.h"
 
 struct jwt_server_id { /* absent texts are "" */
-    char *name, *host, *id, *version, *cluster, *xkey;
+    const char *name, *host, *id, *version, *cluster, *xkey;
     struct json_strs tags;
 };
 struct jwt_client_info {
-    char *host, *user, *name, *name_tag, *kind, *type, *mqtt_id, *nonce;
+    const char *host, *user, *name, *name_tag, *kind, *type, *mqtt_id, *nonce;
     uint64_t id;
     struct json_strs tags;
 };
 struct jwt_connect_opts {
-    char *jwt, *nkey, *sig, *auth_token, *user, *pass, *name, *lang, *version;
+    const char *jwt, *nkey, *sig, *auth_token, *user, *pass, *name, *lang, *version;
     int64_t protocol;
 };
 struct jwt_client_tls {
-    char *version, *cipher;
+    const char *version, *cipher;
     struct json_strs certs;          /* PEM, not verified */
     struct json_strs verified_chain; /* PEM, the client's first: verified_chains[0] */
 };
 struct jwt_auth_request {
     struct jwt_server_id server;
-    char *user_nkey;
+    const char *user_nkey;
     struct jwt_client_info client;
     struct jwt_connect_opts connect;
     struct jwt_client_tls *tls; /* NULL: no TLS */
 };
 struct jwt_auth_response {
-    char *jwt, *error, *issuer_account; /* absent ones are "" */
+    const char *jwt, *error, *issuer_account; /* absent ones are "" */
 };
 
 /* The JSON object under "nats" of a request, for jwt_sign().  NULL texts are left out like "". */

@@ -147,6 +147,15 @@ EXTRA_DIST += %D%/policy.dict %D%/policy_expr.dict %D%/policy_json.dict
 %C%_fuzz_policy_json_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_policy_json_LDFLAGS = $(FUZZFLAGS_LD)
 
+# jwt: texts of tokens, and claims of tokens that the harness signs.
+FUZZERS += %D%/fuzz_jwt
+EXTRA_DIST += %D%/jwt.dict
+
+%C%_fuzz_jwt_SOURCES = %D%/fuzz_jwt.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_jwt_LDADD = $(JWT_LIBS)
+%C%_fuzz_jwt_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_jwt_LDFLAGS = $(FUZZFLAGS_LD)
+
 # ttl_api: requests of the TTL API, with the api around them.
 FUZZERS += %D%/fuzz_ttl_api
 EXTRA_DIST += %D%/ttl_api.dict
