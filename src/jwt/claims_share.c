@@ -155,7 +155,7 @@ static int parse_sampling(struct mf_slice raw, int *out, struct mf_error *e)
     if (mf_parse_u64(raw, &n) != 0 || n > 1000000)
         return mf_fail(e, MF_INVAL, "unknown sampling %.*s", (int)(raw.len < 40 ? raw.len : 40),
                        (const char *)raw.ptr);
-    *out = negative || n == 0 ? -1 : (int)n; /* 0 is invalid: validation says so */
+    *out = negative ? -1 : (int)n; /* 0 stands for "headers" */
     return 0;
 }
 

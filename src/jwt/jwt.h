@@ -84,7 +84,8 @@ struct jwt_issues {
 MF_MUSTCHECK int jwt_validate(const struct jwt *j, int64_t now_s, struct jwt_issues *out);
 bool jwt_issues_blocking(const struct jwt_issues *i);
 bool jwt_issues_any_but_warnings(const struct jwt_issues *i);
-/* "validation errors: [a b]"; the texts are cut where dst ends. */
+/* "validation errors: [a b]": the blocking ones, or the times when nothing blocks; warnings are
+ * left out.  The texts are cut where dst ends. */
 const char *jwt_issues_text(const struct jwt_issues *i, char *dst, size_t size);
 void jwt_issues_fini(struct jwt_issues *i);
 

@@ -91,10 +91,16 @@ bool jwt_issues_any_but_warnings(const struct jwt_issues *i)
 
 const char *jwt_issues_text(const struct jwt_issues *i, char *dst, size_t size)
 {
+    enum jwt_severity what = jwt_issues_blocking(i) ? JWT_BLOCKING : JWT_TIME;
     size_t n = (size_t)snprintf(dst, size, "validation errors: [");
+    bool first = true;
 
-    for (size_t k = 0; k < i->n && n < size; k++)
-        n += (size_t)snprintf(dst + n, size - n, "%s%s", k == 0 ? "" : " ", i->at[k].text);
+    for (size_t k = 0; k < i->n && n < size; k++) {
+        if (i->at[k].severity != what)
+            continue;
+        n += (size_t)snprintf(dst + n, size - n, "%s%s", first ? "" : " ", i->at[k].text);
+        first = false;
+    }
     if (n < size)
         snprintf(dst + n, size - n, "]");
     return dst;

@@ -146,6 +146,9 @@ static void check_mapping(struct jwt_check *c, const struct jwt_mapping *m)
         unsigned own = 0;
 
         jwt_check_subject(c, w->subject);
+        if (w->weight > 100)
+            jwt_issue(c, JWT_BLOCKING, "Mapping %s has a weight %d that exceeds 100",
+                      jwt_quote(c, m->source), w->weight);
         if (w->cluster[0] == '\0') {
             total += w->weight == 0 ? 100u : (unsigned)w->weight;
             continue;

@@ -96,6 +96,17 @@ static void test_contents_of_accounts(void)
     expect_account("\"mappings\":{\"m.*\":[{\"subject\":\"x\",\"weight\":60},{\"subject\":\"y\","
                    "\"weight\":50}]}",
                    "Mapping \"m.*\" exceeds 100% among all of it's weighted to mappings");
+    expect_account("\"mappings\":{\"m\":[{\"subject\":\"x\",\"weight\":101}]}",
+                   "Mapping \"m\" has a weight 101 that exceeds 100 "
+                   "Mapping \"m\" exceeds 100% among all of it's weighted to mappings");
+    expect_account("\"exports\":[{\"subject\":\"a\",\"type\":\"service\","
+                   "\"service_latency\":{\"sampling\":0,\"results\":\"x\"}}]",
+                   "");
+    /* A warning beside it is not named. */
+    expect_account("\"imports\":[{\"subject\":\"a.*\",\"local_subject\":\"b\",\"to\":\"c\","
+                   "\"account\":\"X\",\"type\":\"service\"}]",
+                   "subject does not contain enough * or reference wildcards $[0-9] "
+                   "Local Subject replaces To");
     expect_account("\"signing_keys\":[\"junk\"]", "\"junk\" is not a valid account signing key");
     expect_account("\"authorization\":{\"auth_users\":[\"x\"]}",
                    "AuthUser \"x\" is not a valid user public key");
