@@ -28,7 +28,7 @@ bool js_server_dial(const struct js_server *s, struct js_conn *c)
 
 bool js_server_start(struct js_server *s, const struct js_kind *kind)
 {
-    char config[800];
+    char config[1800];
 
     *s = (struct js_server){.kind = kind, .ask.fd = -1};
     snprintf(s->data, sizeof s->data, "%s/js-XXXXXX",
@@ -41,12 +41,14 @@ bool js_server_start(struct js_server *s, const struct js_kind *kind)
         snprintf(config, sizeof config,
                  "dir \"%s\"\nappendonly yes\nappendfsync always\nsave \"\"\n", s->data);
     else
-        snprintf(config, sizeof config, "jetstream {\n  store_dir: \"%s\"\n  %s\n}\n", s->data,
-                 kind->settings);
+        snprintf(config, sizeof config, "jetstream {\n  store_dir: \"%s\"\n  %s\n}\n%s", s->data,
+                 kind->settings, kind->more != NULL ? kind->more : "");
     if (!proc_start(&s->proc, kind->binary, kind->redis, config)) {
         remove_data(s);
         return false;
     }
+    if (kind->ws)
+        s->proc.port = s->proc.ws_port;
     if (js_server_dial(s, &s->ask))
         return true;
     js_server_stop(s);

@@ -10,7 +10,9 @@
 /* What to start.  settings: more lines of the jetstream block, or "". */
 struct js_kind {
     const char *binary, *settings;
-    bool redis; /* appendonly, and every write synced */
+    const char *more; /* more of the configuration, or NULL */
+    bool ws;          /* clients come to the WebSocket port */
+    bool redis;       /* appendonly, and every write synced */
 };
 struct js_server {
     const struct js_kind *kind;

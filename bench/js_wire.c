@@ -2,7 +2,6 @@
 #include "js_wire.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,16 +55,7 @@ void js_pause(double s)
 
 bool js_send(struct js_conn *c, const char *p, size_t n)
 {
-    while (n > 0) {
-        ssize_t sent = send(c->fd, p, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        p += sent;
-        n -= (size_t)sent;
-    }
-    return true;
+    return js_pipe_send(&c->pipe, p, n);
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -168,7 +158,7 @@ static long take_redis(const char *p, size_t n, js_frame_fn *fn, void *arg, int 
 
 int js_read(struct js_conn *c, js_frame_fn *fn, void *arg)
 {
-    ssize_t n = recv(c->fd, c->buf + c->have, BUFFER - c->have, 0);
+    ssize_t n = js_pipe_recv(&c->pipe, c->buf + c->have, BUFFER - c->have);
     size_t at = 0;
     int frames = 0;
 
@@ -206,7 +196,7 @@ static bool settle(struct js_conn *c, const char *text)
     if (!js_send(c, text, strlen(text)))
         return false;
     while (have == 0 || memmem(c->buf, have, "PONG\r\n", 6) == NULL) {
-        ssize_t n = recv(c->fd, c->buf + have, BUFFER - have, 0);
+        ssize_t n = js_pipe_recv(&c->pipe, c->buf + have, BUFFER - have);
         if (n <= 0)
             return false;
         have += (size_t)n;
@@ -227,7 +217,7 @@ static bool dial(struct js_conn *c, int port)
         return false;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return true;
+    return js_pipe_open(&c->pipe, c->fd);
 }
 
 bool js_open(struct js_conn *c, int port)
@@ -260,6 +250,7 @@ int js_detach(struct js_conn *c)
 
 void js_close(struct js_conn *c)
 {
+    js_pipe_close(&c->pipe);
     if (c->fd >= 0)
         close(c->fd);
     free(c->buf);

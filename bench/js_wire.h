@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "js_pipe.h"
+
 struct js_conn {
     int fd;
     char *buf;
     size_t have;
     unsigned asked; /* requests so far */
     bool redis;
+    struct js_pipe pipe;
 };
 /* A message as it stands in the buffer: valid until the callback returns.  Of Redis: one whole
  * answer, with its type and lengths, is the body. */
@@ -35,7 +38,7 @@ int js_detach(struct js_conn *c); /* its socket, the caller's from now on; the r
 bool js_send(struct js_conn *c, const char *p, size_t n);
 bool js_subscribe(struct js_conn *c, const char *subject); /* seen by the server on return */
 
-/* One recv, then each whole frame to fn; PINGs are answered.  The number of frames, -1 when the
+/* One read, then each whole frame to fn; PINGs are answered.  The number of frames, -1 when the
  * connection ended or nothing came for 30 s.  O(bytes). */
 int js_read(struct js_conn *c, js_frame_fn *fn, void *arg);
 

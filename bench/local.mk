@@ -1,10 +1,12 @@
 # Load generators; built by `./dev bench`, not installed.
 EXTRA_PROGRAMS += %D%/bench_matrix
 bench_bench_matrix_SOURCES = %D%/js_consume.c %D%/js_consume.h %D%/js_expiry.c %D%/js_expiry.h \
-	%D%/js_load.c %D%/js_load.h %D%/js_other.c %D%/js_other.h %D%/js_server.c %D%/js_server.h \
+	%D%/js_load.c %D%/js_load.h %D%/js_pipe.c %D%/js_pipe.h %D%/js_other.c %D%/js_other.h %D%/js_server.c %D%/js_server.h \
 	%D%/js_watched.c %D%/js_watched.h %D%/js_watcher.c %D%/js_watcher.h %D%/js_wire.c %D%/js_wire.h %D%/load.c %D%/load.h %D%/matrix.c %D%/matrix.h \
 	%D%/part_consume.c %D%/part_core.c %D%/part_crash.c %D%/part_ends.c %D%/part_expiry.c \
-	%D%/part_policy.c %D%/part_publish.c %D%/part_streams.c %D%/part_ttl.c %D%/proc.c %D%/proc.h
+	%D%/part_policy.c %D%/part_publish.c %D%/part_streams.c %D%/part_ttl.c %D%/part_wires.c %D%/proc.c %D%/proc.h
+bench_bench_matrix_CPPFLAGS = $(AM_CPPFLAGS) $(OPENSSL_CFLAGS)
+bench_bench_matrix_LDADD = $(OPENSSL_LIBS)
 CLEANFILES += %D%/bench_matrix
 EXTRA_DIST += %D%/matrix.sh %D%/plots.mjs %D%/report.mjs %D%/rows.mjs %D%/smoke.sh
 

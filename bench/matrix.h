@@ -21,7 +21,8 @@ struct sizes {
     double cap_s, sync_s; /* so many seconds */
     unsigned keys;        /* of a million's rows */
     uint64_t pull, replay, fan;
-    uint64_t chunks; /* of objects */
+    uint64_t chunks;       /* of objects */
+    unsigned hellos, subs; /* connections that begin, subscriptions of one */
     unsigned puts, watchers_few, watchers_many, consumers_each;
     unsigned expiring, expiring_s; /* keys, and seconds to load them */
     unsigned spread_rate, spread_s, spread_ttl_s;
@@ -63,6 +64,9 @@ void meter_emit(struct run *r, const char *row, const struct meter *m, double en
  * are errors are said on stderr and spoil the part. */
 bool measure_load(struct run *r, struct js_server *s, const char *row, const struct js_job *job);
 
+/* Publishes n messages to 8 push consumers, in a stream F of its own. */
+bool measure_push(struct run *r, struct js_server *s, const char *row, uint64_t n);
+
 /* Deaths within one second (js_expiry.h) on a server of their own.  What loads too slowly is tried
  * again with twice the time: seconds and settle_s are filled in. */
 struct js_burst;
@@ -72,6 +76,9 @@ bool measure_burst(struct run *r, struct js_burst *b, struct js_deaths *out);
 /* Each starts and stops the servers it needs.  false: said on stderr. */
 bool part_core(struct run *r);
 bool part_idle(struct run *r);
+bool part_subs(struct run *r);
+bool part_tls(struct run *r);
+bool part_ws(struct run *r);
 bool part_publish(struct run *r);
 bool part_kv(struct run *r);
 bool part_read(struct run *r);

@@ -123,7 +123,8 @@ static void *publisher_main(void *arg)
     return NULL;
 }
 
-static bool fan_receive(struct run *r, struct js_server *s, struct js_taker *t, uint64_t n)
+static bool fan_receive(struct run *r, struct js_server *s, const char *row, struct js_taker *t,
+                        uint64_t n)
 {
     struct publisher p = {.server = s, .n = n};
     pthread_t thread;
@@ -136,11 +137,11 @@ static bool fan_receive(struct run *r, struct js_server *s, struct js_taker *t, 
     ok = js_take(t, FAN, n * FAN, 0, &done_s);
     pthread_join(thread, NULL);
     if (ok)
-        meter_emit(r, "read.push", &m, done_s, n * FAN);
+        meter_emit(r, row, &m, done_s, n * FAN);
     return js_take(t, FAN, n * FAN, 0.1, &done_s) && ok && p.ok;
 }
 
-static bool run_fan(struct run *r, struct js_server *s, uint64_t n)
+bool measure_push(struct run *r, struct js_server *s, const char *row, uint64_t n)
 {
     struct js_makes make = {.stream = "F",
                             .filter = "",
@@ -160,7 +161,7 @@ static bool run_fan(struct run *r, struct js_server *s, uint64_t n)
              js_subscribe(&t[i].conn, "bench.settled");
         t[i].one_by_one = true;
     }
-    ok = ok && js_make_consumers(s->proc.port, &make, &seconds) && fan_receive(r, s, t, n);
+    ok = ok && js_make_consumers(s->proc.port, &make, &seconds) && fan_receive(r, s, row, t, n);
     for (unsigned i = 0; i < FAN; i++) {
         ok = ok && as_promised("fan-out", &t[i], n);
         js_taker_close(&t[i]);
@@ -180,7 +181,7 @@ bool part_read(struct run *r)
                        "{\"name\":\"B\",\"subjects\":[\"b.>\"],\"storage\":\"file\"}") &&
          load_messages(&s, "b.", z->replay > z->pull ? z->replay : z->pull, 256) &&
          run_pull(r, &s, z->pull) && run_replay(r, &s, "read.replay", z->replay) &&
-         run_fan(r, &s, z->fan);
+         measure_push(r, &s, "read.push", z->fan);
     js_server_stop(&s);
     return ok;
 }

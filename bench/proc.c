@@ -84,14 +84,18 @@ static bool find_port(struct proc *p)
 
     if (d == NULL)
         return false;
-    p->port = 0;
+    p->port = p->ws_port = 0;
     while ((entry = readdir(d)) != NULL) {
         size_t n = strlen(entry->d_name);
         if (n < 6 || strcmp(entry->d_name + n - 6, ".ports") != 0)
             continue;
         snprintf(path, sizeof path, "%s/%s", p->dir, entry->d_name);
-        if (read_file(path, text, sizeof text) && (at = strstr(text, "://127.0.0.1:")) != NULL)
+        if (!read_file(path, text, sizeof text))
+            continue;
+        if ((at = strstr(text, "://127.0.0.1:")) != NULL)
             p->port = atoi(at + strlen("://127.0.0.1:"));
+        if ((at = strstr(text, "ws://127.0.0.1:")) != NULL)
+            p->ws_port = atoi(at + strlen("ws://127.0.0.1:"));
     }
     closedir(d);
     return p->port > 0;

@@ -8,7 +8,7 @@
 
 struct proc {
     pid_t pid;
-    int port;
+    int port, ws_port; /* ws_port: of WebSocket, 0 without */
     bool redis;
     char dir[256];
 };

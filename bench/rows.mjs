@@ -65,6 +65,19 @@ export const GROUPS = [
     ],
   },
   {
+    title: "TLS, WebSocket, subscriptions",
+    rows: [
+      rate("tls.publish", "TLS: asynchronous, 4 x 256, acknowledged", "/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("tls.push", "TLS: publish to 8 push consumers", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("tls.hello", "TLS: connections, from dial to PONG, one after the other", "/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("ws.publish", "WebSocket: asynchronous, 4 x 256, acknowledged", "/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("ws.push", "WebSocket: publish to 8 push consumers", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("ws.hello", "WebSocket: connections, from dial to PONG, one after the other", "/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("subs.made", "a million subscriptions of one connection", "/s", BOTH, [x("nats", 1.2, 2)]),
+      low("subs.memory/bytes", "memory of a subscription", "B", BOTH, [x("nats", 1.2, 2)]),
+    ],
+  },
+  {
     title: "Publishing, 128 B, acknowledged",
     rows: [
       rate("publish.one", "asynchronous, 1 connection x window 1,000", "/s", SETUPS),

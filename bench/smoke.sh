@@ -8,7 +8,7 @@ TMPDIR=$(mktemp -d "$BUILD/bench-smoke.XXXXXX")
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 for setup in nats-synced nats mayfly mayfly-relaxed redis; do
-    parts=(core,stream,consume,crash plain marked watched busy loaded spread restart)
+    parts=(core,stream,consume,crash wires plain marked watched busy loaded spread restart)
     case $setup in
     mayfly) parts+=(policy,scope,slide,after,touch walks,memory,backfill,link warn letters) ;;
     redis) parts+=(touch,walks) ;;
