@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libaccount.a
 	%D%/account.h
 %C%_libaccount_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a src/jwt/libjwt.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
+ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
 
 UNIT_TESTS += test/unit/account/account test/unit/account/account_mapping test/unit/account/account_service test/unit/account/account_reload \
 	test/unit/account/account_remote test/unit/account/account_put \

@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libauth.a
 	%D%/auth.h
 %C%_libauth_a_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(CRYPT_CFLAGS)
 
-AUTH_LIBS = %D%/libauth.a src/config/libconfig.a src/jwt/libjwt.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS)
+AUTH_LIBS = %D%/libauth.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS)
 
 UNIT_TESTS += test/unit/auth/auth test/unit/auth/perms test/unit/auth/nkey test/unit/auth/password test/unit/auth/creds
 test_unit_auth_auth_SOURCES = test/unit/auth/test_auth.c

@@ -11,7 +11,7 @@ noinst_LIBRARIES += %D%/libconfig.a
 	%D%/conf.h %D%/options.h
 %C%_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-CONFIG_LIBS = %D%/libconfig.a src/jwt/libjwt.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
+CONFIG_LIBS = %D%/libconfig.a src/jwt/libjwt.a src/cron/libcron.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
 
 UNIT_TESTS += test/unit/config/conf test/unit/config/options test/unit/config/options_errors test/unit/config/options_flags \
 	test/unit/config/options_leaf test/unit/config/options_operator \

@@ -14,7 +14,7 @@ static bool is_jwt_byte(uint8_t b)
 }
 
 /* The token in a text that may have it between lines of dashes; else all of the text. */
-static struct mf_slice undecorate(struct mf_slice text)
+static struct mf_slice take_token(struct mf_slice text)
 {
     size_t at = 0;
 
@@ -96,7 +96,7 @@ void opt_read_operator(struct opt *c, const struct conf_value *v, void *options)
         struct mf_buf text = {0};
         int rc = read_file(f, &text);
         if (rc == 0)
-            add_operator(c, v, undecorate(mf_buf_slice(&text)));
+            add_operator(c, v, take_token(mf_buf_slice(&text)));
         else if (strncmp(f, "eyJ", 3) == 0)
             add_operator(c, v, mf_str(f));
         else

@@ -140,15 +140,14 @@ static int write_all(int f, struct mf_slice text, struct mf_error *e)
             return mf_fail_errno(e, errno == ENOSPC || errno == EDQUOT ? MF_FULL : MF_IO, "write");
         at += (size_t)n;
     }
-    return fsync(f) == 0 ? 0 : mf_fail_errno(e, MF_IO, "sync");
+    return 0;
 }
 
-int dir_file_write(int fd, const char *account, struct mf_slice text, struct mf_error *e)
+int dir_file_begin(int fd, const char *account, struct mf_slice text, int *file, struct mf_error *e)
 {
-    char name[NAME_SIZE], beside[NAME_SIZE];
+    char beside[NAME_SIZE];
     int f, rc;
 
-    make_name(name, account, DIR_SUFFIX);
     make_name(beside, account, ".new");
     if (unlinkat(fd, beside, 0) != 0 && errno != ENOENT) /* a crash left it */
         return mf_fail_errno(e, MF_IO, "remove %s", beside);
@@ -156,14 +155,33 @@ int dir_file_write(int fd, const char *account, struct mf_slice text, struct mf_
     if (f < 0)
         return mf_fail_errno(e, errno == ENOSPC ? MF_FULL : MF_IO, "create %s", beside);
     rc = write_all(f, text, e);
-    if (close(f) != 0 && rc == 0)
-        rc = mf_fail_errno(e, MF_IO, "close");
-    if (rc == 0 && renameat(fd, beside, fd, name) != 0)
-        rc = mf_fail_errno(e, MF_IO, "rename");
     if (rc != 0) {
-        mf_wrap(e, "%s", name);
+        mf_wrap(e, "%s", beside);
+        (void)close(f);
         (void)unlinkat(fd, beside, 0);
+        return rc;
     }
+    (void)sync_file_range(f, 0, 0,
+                          SYNC_FILE_RANGE_WRITE); /* only begins, so an error shows later */
+    *file = f;
+    return 0;
+}
+
+int dir_file_finish(int fd, const char *account, int file, struct mf_error *e)
+{
+    char name[NAME_SIZE], beside[NAME_SIZE];
+    int rc = 0;
+
+    make_name(name, account, DIR_SUFFIX);
+    make_name(beside, account, ".new");
+    if (fsync(file) != 0)
+        rc = mf_fail_errno(e, errno == ENOSPC ? MF_FULL : MF_IO, "sync %s", beside);
+    if (close(file) != 0 && rc == 0)
+        rc = mf_fail_errno(e, MF_IO, "close %s", beside);
+    if (rc == 0 && renameat(fd, beside, fd, name) != 0)
+        rc = mf_fail_errno(e, MF_IO, "rename %s", beside);
+    if (rc != 0)
+        (void)unlinkat(fd, beside, 0);
     return rc;
 }
 

@@ -18,9 +18,12 @@ bool dir_file_account(const char *name, char account[NKEY_TEXT]);
 /* Appends the token.  MF_NOTFOUND; MF_CORRUPT: a link, no regular file, too large, or the token of
  * another account; MF_IO. */
 MF_MUSTCHECK int dir_file_read(int fd, const char *account, struct mf_buf *out, struct mf_error *e);
-/* Durable after the next dir_file_sync(). */
-MF_MUSTCHECK int dir_file_write(int fd, const char *account, struct mf_slice text,
+/* Writes beside its place, without waiting for the disk: *file is for dir_file_finish(), which
+ * syncs it and puts it there; -1: give up.  Several files between both share what the disk has to
+ * do. Durable after the next dir_file_sync(). */
+MF_MUSTCHECK int dir_file_begin(int fd, const char *account, struct mf_slice text, int *file,
                                 struct mf_error *e);
+MF_MUSTCHECK int dir_file_finish(int fd, const char *account, int file, struct mf_error *e);
 /* hard: removes; else renames to <account>.jwt.deleted.  An absent file is fine. */
 MF_MUSTCHECK int dir_file_remove(int fd, const char *account, bool hard, struct mf_error *e);
 MF_MUSTCHECK int dir_file_sync(int fd, struct mf_error *e);

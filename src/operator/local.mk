@@ -1,6 +1,26 @@
 # operator: operator mode: trusted keys, resolvers of account JWTs.
 noinst_LIBRARIES += %D%/liboperator.a
 %C%_liboperator_a_SOURCES = \
+	%D%/claims.c %D%/claims.h %D%/claims_ask.c %D%/claims_impl.h %D%/claims_update.c \
+	%D%/dir_change.c %D%/dir_impl.h %D%/dir_walk.c %D%/resolver_dir.c \
 	%D%/dir_file.c %D%/dir_file_impl.h %D%/dir_index.c %D%/dir_index_impl.h %D%/resolver.c %D%/resolver.h %D%/resolver_impl.h \
-	%D%/resolver_mem.c %D%/token.c %D%/token_impl.h %D%/trust.c %D%/trust.h
+	%D%/resolver_mem.c %D%/resolver_url.c %D%/token.c %D%/token_impl.h %D%/trust.c %D%/trust.h
 %C%_liboperator_a_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS)
+
+OPERATOR_LIBS = %D%/liboperator.a src/session/libsession.a src/account/libaccount.a src/auth/libauth.a src/router/librouter.a src/http/libhttp.a \
+	src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a src/loop/libloop.a $(PROTO_LIBS) $(TTL_LIBS) \
+	$(CODEC_LIBS) $(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(JANSSON_LIBS)
+UNIT_TESTS += test/unit/operator/dir test/unit/operator/dir_faults test/unit/operator/url
+test_unit_operator_dir_faults_SOURCES = test/unit/operator/test_dir_faults.c test/unit/operator/dir_fixture.h test/support/tokens.h
+test_unit_operator_dir_faults_LDADD = $(OPERATOR_LIBS) $(UNITY_LIBS)
+test_unit_operator_dir_faults_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)
+test_unit_operator_url_SOURCES = test/unit/operator/test_url.c test/support/tokens.h
+test_unit_operator_url_LDADD = $(OPERATOR_LIBS) $(UNITY_LIBS)
+test_unit_operator_url_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)
+test_unit_operator_dir_SOURCES = test/unit/operator/test_dir.c test/unit/operator/dir_fixture.h test/support/tokens.h
+test_unit_operator_dir_LDADD = $(OPERATOR_LIBS) $(UNITY_LIBS)
+test_unit_operator_dir_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)
+UNIT_TESTS += test/unit/operator/claims
+test_unit_operator_claims_SOURCES = test/unit/operator/test_claims.c test/support/tokens.h
+test_unit_operator_claims_LDADD = $(OPERATOR_LIBS) $(UNITY_LIBS)
+test_unit_operator_claims_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)

@@ -8,9 +8,10 @@ int resolver_open(struct resolver **out, const struct resolver_setup *s, struct 
 {
     switch (s->options->operators->resolver.kind) {
     case OPTIONS_RESOLVER_URL:
+        return resolver_url_open(out, s, e);
     case OPTIONS_RESOLVER_FULL:
     case OPTIONS_RESOLVER_CACHE:
-        return mf_fail(e, MF_UNSUPPORTED, "this kind of resolver is not active in this version");
+        return resolver_dir_open(out, s, e);
     case OPTIONS_RESOLVER_MEM:
     case OPTIONS_RESOLVER_NONE:
         break;
@@ -122,6 +123,12 @@ void resolver_walk_cancel(struct resolver_walk *q)
 bool resolver_hash(const struct resolver *r, uint8_t hash[32])
 {
     return r->ops->hash != NULL && r->ops->hash(r, hash);
+}
+
+void resolver_ask_others(struct resolver *r, struct resolver_asking *asking)
+{
+    if (r->ops->ask_others != NULL)
+        r->ops->ask_others(r, asking);
 }
 
 void resolver_found(struct resolver *r, uint64_t id, struct mf_slice jwt)

@@ -21,8 +21,8 @@ struct resolver;
 /* A question to other servers: their first answer that is a JWT of the account ends it. */
 struct resolver_asking {
     void *arg;
-    /* Asks; found() or missing() of the resolver follows, also from inside this call.  id names the
-     * question.  false: there is nobody to ask. */
+    /* Asks; resolver_found() or resolver_missing() follows, also from inside this call.  id names
+     * the question.  false: there is nobody to ask. */
     bool (*ask)(void *arg, uint64_t id, const char *account);
     void (*forget)(void *arg, uint64_t id); /* the answer is not wanted any more */
 };
@@ -52,13 +52,14 @@ struct resolver_lookup {
     /* rc 0 and the text, borrowed; or MF_NOTFOUND, MF_TIMEOUT, MF_IO..., and why in nats-server's
      * words ("account missing", "account jwt not found", "fetching jwt timed out"). */
     void (*done)(struct resolver_lookup *q, int rc, struct mf_slice jwt, const char *why);
+    bool local; /* other servers are not asked */
     /* The resolver's: */
     struct resolver *resolver; /* NULL: finished */
     struct mf_list link;
     struct loop_defer turn;
     void *state;
 };
-/* *q is zeroed but for account and done. */
+/* *q is zeroed but for account, done and local. */
 void resolver_lookup(struct resolver *r, struct resolver_lookup *q);
 void resolver_cancel(struct resolver_lookup *q); /* harmless when finished */
 
@@ -102,6 +103,8 @@ void resolver_walk_cancel(struct resolver_walk *q);
 /* SHA-256 of each JWT, all XORed: equal on servers that have the same.  false: not known yet. */
 bool resolver_hash(const struct resolver *r, uint8_t hash[32]);
 
+/* FULL and CACHE.  Whom to ask from now on; NULL: nobody, and who was asked is forgotten. */
+void resolver_ask_others(struct resolver *r, struct resolver_asking *asking);
 /* Called by the owner of struct resolver_asking. */
 void resolver_found(struct resolver *r, uint64_t id, struct mf_slice jwt);
 void resolver_missing(struct resolver *r, uint64_t id, int rc, const char *why);

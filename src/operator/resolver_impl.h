@@ -14,6 +14,7 @@ struct resolver_ops {
     void (*walk)(struct resolver *r, struct resolver_walk *q);
     void (*walk_cancel)(struct resolver_walk *q);
     bool (*hash)(const struct resolver *r, uint8_t hash[32]);
+    void (*ask_others)(struct resolver *r, struct resolver_asking *asking);
     void (*found)(struct resolver *r, uint64_t id, struct mf_slice jwt);
     void (*missing)(struct resolver *r, uint64_t id, int rc, const char *why);
 };

@@ -51,7 +51,7 @@ static int fill_table(struct mem_resolver *m, const struct options *o, struct mf
     return 0;
 }
 
-static void answer(struct loop_defer *d)
+static void answer_lookup(struct loop_defer *d)
 {
     struct resolver_lookup *q = mf_container(d, struct resolver_lookup, turn);
     const char *jwt = find_jwt((const struct mem_resolver *)q->resolver, q->account);
@@ -64,7 +64,7 @@ static void answer(struct loop_defer *d)
 
 static void mem_lookup(struct resolver *r, struct resolver_lookup *q)
 {
-    q->turn.fn = answer;
+    q->turn.fn = answer_lookup;
     loop_defer(r->loop, &q->turn);
 }
 

@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/libserver.a
 
 SERVER_LIBS = %D%/libserver.a src/operator/liboperator.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \
 	src/account/libaccount.a \
-	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a \
+	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a \
 	src/ttl/libttl.a src/proto/libproto.a src/subject/libsubject.a src/loop/libloop.a \
 	$(CODEC_LIBS) -lm \
 	$(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS) \
