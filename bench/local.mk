@@ -33,4 +33,4 @@ EXTRA_PROGRAMS += %D%/bench_embed
 bench_bench_embed_SOURCES = %D%/bench_embed.c
 bench_bench_embed_LDADD = $(MAYFLY_LIBS)
 CLEANFILES += %D%/bench_embed
-EXTRA_DIST += %D%/embed.sh
+EXTRA_DIST += %D%/embed.sh %D%/leaf.mjs %D%/leaf.sh %D%/spread.mjs %D%/spread.sh

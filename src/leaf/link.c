@@ -507,9 +507,15 @@ static size_t bytes_in(void *arg, const uint8_t *p, size_t n)
         ssize_t used;
         if (l->phase == LEAF_CHECKING)
             return done; /* paused, but net may pass on bytes it had read */
+        if (n - done < l->whole)
+            return done; /* a large payload arrives in many pieces */
+        cmd.whole = 0;
         used = verb_parse(p + done, n - done, largest_payload(l), &cmd);
-        if (used == 0)
+        if (used == 0) {
+            l->whole = cmd.whole;
             return done;
+        }
+        l->whole = 0;
         if (used < 0) {
             parse_failed(l, used, mf_slice(p + done, n - done));
             return n;

@@ -105,7 +105,8 @@ struct leaf_link {
     struct loop_timer *timer;
     int64_t rtt_ns, ping_sent_ns, next_ping_ns, deadline_wall_ns;
     unsigned pings_out;
-    bool heard; /* bytes came since the last look */
+    bool heard;   /* bytes came since the last look */
+    size_t whole; /* bytes of the message whose payload is incomplete; 0: none */
     uint64_t in_msgs, in_bytes, out_msgs, out_bytes;
     int64_t start_wall_ns, start_mono_ns, last_wall_ns;
     struct delivery_output output;

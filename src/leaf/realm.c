@@ -124,7 +124,7 @@ static uint32_t interest_for(const struct leaf_link *to, const struct interest *
     bool hubs = !to->spoke || i->mark;
     uint64_t others = i->leafs + (hubs ? i->hubs : 0);
 
-    if (to->isolated && !i->mark)
+    if (to->isolated)
         others = 0;
     if (i->queue_len == 0 && i->local > 0)
         return 1;

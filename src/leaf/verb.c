@@ -176,8 +176,10 @@ static ssize_t payload_take(const uint8_t *buf, size_t len, size_t line, size_t 
 
     if ((have > size && p[size] != '\r') || (have > size + 1 && p[size + 1] != '\n'))
         return VERB_E_UNKNOWN;
-    if (have < size + 2)
+    if (have < size + 2) {
+        out->whole = line + size + 2;
         return 0;
+    }
     out->hdr = mf_slice(p, hdr);
     out->payload = mf_slice(p + hdr, size - hdr);
     return (ssize_t)(line + size + 2);

@@ -45,11 +45,14 @@ struct verb_cmd {
     struct mf_slice reply, queues;  /* queues: the names as they stand there, with blanks */
     struct mf_slice hdr, payload;
     uint32_t nqueues, weight; /* weight: of LS+ with a queue */
+    /* Of a message whose payload is incomplete: the bytes of all of it.  Its line need not be
+     * parsed again before they are there.  The caller zeroes it. */
+    size_t whole;
 };
 
-/* Bytes consumed (> 0), 0 when incomplete, or a verb_error; out is valid only in the first case.
- * Limits are refused as soon as the control line shows them, before the payload arrives.
- * max_payload: header and payload together. */
+/* Bytes consumed (> 0), 0 when incomplete, or a verb_error; out is valid only in the first case,
+ * but for out->whole. Limits are refused as soon as the control line shows them, before the payload
+ * arrives. max_payload: header and payload together. */
 ssize_t verb_parse(const uint8_t *buf, size_t len, size_t max_payload, struct verb_cmd *out);
 /* The next name in cmd.queues; first call with *rest = cmd.queues.  false: none is left. */
 bool verb_next_queue(struct mf_slice *rest, struct mf_slice *name);

@@ -8,7 +8,7 @@
 #
 #     Breaks: the promise.  Trials: those of `./dev torture`, in order
 #     Class: what kind of bug it is
-#     Tests: those of `./dev test`, the cheapest first: unit/X, fault/X, interop/FILE, wire/FILE
+#     Tests: those of `./dev test`, the cheapest first: unit/X, fault/X, interop/FILE, wire/FILE, leaf/FILE
 #     Build: asan            (only where a sanitizer is what notices)
 #
 # The tree is copied to .dev/mutants/tree and built there.  For each patch: apply, build, run the tests
@@ -133,6 +133,7 @@ targets_of() {
     unit/* | fault/*) echo "test/$1" ;;
     store-*) echo "test/fault/${1#store-}" "${2:-}" ;;
     interop/* | wire/*) echo mayflyd mayfly ;;
+    leaf/*) echo mayflyd ;;
     *) echo mayflyd torture-programs ;;
     esac
 }
@@ -170,6 +171,10 @@ look() {
     interop/*)
         MAYFLYD="$dir/mayflyd" MAYFLY="$dir/mayfly" timeout -k 5 "$TEST_CAP" \
             node "$TREE/test/interop/run.mjs" "^${looker#interop/}[a-z_]*:" || return 1
+        ;;
+    leaf/*)
+        MAYFLYD="$dir/mayflyd" timeout -k 5 "$TEST_CAP" node "$TREE/test/leaf/run.mjs" --quick --pair=mayfly-mayfly \
+            --only="^${looker#leaf/}:" || return 1
         ;;
     wire/*)
         timeout -k 5 "$((2 * TEST_CAP))" node "$TREE/test/$looker.mjs" "$dir/mayflyd" || return 1

@@ -215,11 +215,14 @@ static void test_an_isolated_leaf_learns_of_no_other(void)
     leaf_peer_send(&peer, "CONNECT {\"name\":\"I\",\"cluster\":\"I\",\"isolate\":true}\r\n");
     leaf_peer_expect(&peer, "LS+ $LDS.");
     leaf_peer_dial(&other, loop, leaf_world_port(&hub));
-    leaf_peer_send(&other, "CONNECT {\"name\":\"O\",\"cluster\":\"O\"}\r\nLS+ from.o\r\nPING\r\n");
+    leaf_peer_send(&other,
+                   "CONNECT {\"name\":\"O\",\"cluster\":\"O\"}\r\nLS+ $LDS.o\r\nLS+ from.o\r\n"
+                   "PING\r\n");
     leaf_peer_expect(&other, "PONG\r\n");
     leaf_listen(&ear, accounts_global(hub.as), "local", "");
     leaf_peer_wait(&peer, "LS+ local\r\n");
     TEST_ASSERT_FALSE(leaf_peer_has(&peer, "from.o"));
+    TEST_ASSERT_FALSE(leaf_peer_has(&peer, "$LDS.o")); /* each leaf would cost each other one */
     leaf_peer_send(&peer, "LS+ from.i\r\n");
     leaf_peer_expect(&other, "LS+ from.i\r\n");
     leaf_deafen(&ear);

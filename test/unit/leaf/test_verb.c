@@ -59,6 +59,20 @@ static void test_interest_in_all_its_forms_is_read(void)
     IS("q", c.queue);
 }
 
+/* A large payload arrives in many pieces: its line is parsed once. */
+static void test_an_incomplete_payload_tells_how_much_is_awaited(void)
+{
+    static const char text[] = "HMSG a.b r 12 20\r\nNATS/1.0\r\n\r\n12345678\r\n";
+    const size_t line = strlen("HMSG a.b r 12 20\r\n");
+    struct verb_cmd c;
+
+    for (size_t cut = 1; cut < sizeof text - 1; cut++) {
+        c.whole = 0;
+        TEST_ASSERT_EQUAL_INT(0, verb_parse((const uint8_t *)text, cut, 1000, &c));
+        TEST_ASSERT_EQUAL_size_t(cut < line ? 0 : sizeof text - 1, c.whole);
+    }
+}
+
 static void test_messages_in_all_their_forms_are_read(void)
 {
     struct verb_cmd c = whole("LMSG a.b 2\r\nhi\r\n");
@@ -239,6 +253,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_interest_in_all_its_forms_is_read);
+    RUN_TEST(test_an_incomplete_payload_tells_how_much_is_awaited);
     RUN_TEST(test_messages_in_all_their_forms_are_read);
     RUN_TEST(test_queues_of_a_message_are_walked);
     RUN_TEST(test_other_verbs_are_read_in_any_case);
