@@ -93,7 +93,7 @@ struct mayfly_options {
     void *log_arg;
     /* Budgets; 0: none.  Messages that would exceed the memory are refused, connections that would
      * exceed the descriptors too. */
-    uint64_t max_memory; /* bytes of streams with memory storage and of queued output */
+    uint64_t max_memory; /* bytes of memory streams, indexes of all streams, and queued output */
     uint64_t max_files;  /* descriptors: connections and files of streams */
 };
 

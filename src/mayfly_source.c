@@ -71,7 +71,8 @@ static void apply_files(const struct mayfly_source *s, struct options *o)
                                               : (unsigned)s->max_files / 8;
 }
 
-/* Half for streams in memory; the other half for output that clients have not read yet. */
+/* Half for streams in memory and for the indexes of all streams; the other half for output that
+ * clients have not read yet. */
 static int apply_budget(const struct mayfly_source *s, struct options *o, struct mf_error *e)
 {
     if (s->max_memory == 0)
@@ -79,6 +80,7 @@ static int apply_budget(const struct mayfly_source *s, struct options *o, struct
     if (s->max_memory < MAYFLY_LEAST_MEMORY)
         return mf_fail(e, MF_INVAL, "max_memory: expected at least %d bytes", MAYFLY_LEAST_MEMORY);
     lower(&o->jetstream.max_memory, s->max_memory / 2);
+    lower(&o->jetstream.max_index, s->max_memory / 2);
     lower(&o->max_pending, s->max_memory / 2);
     if (o->max_payload > o->max_pending)
         return mf_fail(e, MF_INVAL,

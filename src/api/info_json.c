@@ -177,7 +177,7 @@ static void limits_write(struct jsonw *w, const struct options_js_limits *l)
 
 void account_json_write(struct jsonw *w, struct api_account *aa)
 {
-    struct stream_usage reserved = {0, 0};
+    struct stream_usage reserved = {0};
 
     catalog_reserved(aa->ja->catalog, &reserved);
     jsonw_i64(w, "memory", aa->ja->usage.memory);

@@ -11,7 +11,7 @@ static int64_t add_capped(int64_t a, int64_t b)
 
 void limits_account_reserved(const struct api_account *aa, struct stream_usage *out)
 {
-    struct stream_usage more = {0, 0};
+    struct stream_usage more = {0};
 
     catalog_reserved(aa->ja->catalog, out);
     if (aa->api->extension != NULL)
@@ -24,11 +24,11 @@ void limits_reserved(struct api *a, struct stream_usage *out)
 {
     struct mf_list *pos;
 
-    *out = (struct stream_usage){0, 0};
+    *out = (struct stream_usage){0};
     mf_list_each(pos, &a->js->list)
     {
         struct js_account *ja = mf_container(pos, struct js_account, link);
-        struct stream_usage one = {0, 0};
+        struct stream_usage one = {0};
         if (ja->catalog == NULL)
             continue;
         limits_account_reserved(api_account(ja), &one);
@@ -57,7 +57,7 @@ static bool fits_limit(int64_t max, int64_t reserved, int64_t bytes)
 static int check_room(struct api_account *aa, int storage, int64_t mine, int64_t want, int64_t more,
                       struct js_error *e)
 {
-    struct stream_usage account = {0, 0}, server = {0, 0};
+    struct stream_usage account = {0}, server = {0};
     bool memory = storage == STORAGE_MEMORY;
     int64_t others;
 

@@ -347,7 +347,7 @@ static void set_defaults(struct options *o)
     o->lame_duck_grace_ns = 10 * CLOCK_S;
     o->connect_error_reports = 3600;
     o->reconnect_error_reports = 1;
-    o->jetstream.max_memory = o->jetstream.max_store = -1;
+    o->jetstream.max_memory = o->jetstream.max_store = o->jetstream.max_index = -1;
     o->jetstream.sync_always = true;
     o->jetstream.scrub_ns = 7 * 86400 * CLOCK_S;
     o->jetstream.strict = true;

@@ -177,6 +177,7 @@ struct options_jetstream {
     char *store_dir; /* NULL: see options_store_dir() */
     char *domain;
     int64_t max_memory, max_store; /* -1: derived from the machine */
+    int64_t max_index;             /* memory streams and indexes of all streams; -1: no limit */
     bool sync_always;              /* default */
     int64_t sync_interval_ns;      /* > 0: relaxed mode */
     int64_t scrub_ns;              /* all files are read once in this time; 0: never */

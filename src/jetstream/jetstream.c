@@ -152,7 +152,7 @@ static void host_fill(struct js_account *ja)
     h->ttl = &ja->js->options->ttl;
     h->account_usage = &ja->usage;
     h->server_usage = &ja->js->usage;
-    h->account_max = (struct stream_usage){ja->limits->max_memory, ja->limits->max_store};
+    h->account_max = (struct stream_usage){ja->limits->max_memory, ja->limits->max_store, -1};
     h->server_max = ja->js->max;
     h->batches = &jetstream_impl(ja->js)->batches;
     h->fast_batches = &jetstream_impl(ja->js)->fast_batches;

@@ -30,7 +30,7 @@ static void machine_limits(struct jetstream *js)
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
     struct statvfs v;
 
-    js->max = (struct stream_usage){o->max_memory, o->max_store};
+    js->max = (struct stream_usage){o->max_memory, o->max_store, o->max_index};
     if (js->max.memory < 0 && pages > 0 && size > 0)
         js->max.memory = (int64_t)pages / 4 * 3 * size;
     if (js->max.file < 0 && (statvfs(js->store_dir, &v) == 0 || statvfs("/", &v) == 0))

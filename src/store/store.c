@@ -28,6 +28,11 @@ bool store_full(const struct store *s)
     return s->log.full;
 }
 
+size_t store_index_bytes(const struct store *s)
+{
+    return index_memory(s->ix);
+}
+
 void store_stats(const struct store *s, struct store_stats *out)
 {
     *out = s->stats;

@@ -30,6 +30,9 @@ size_t store_damage_messages(struct store *s, uint64_t *dst, size_t max);
 const char *store_error(const struct store *s);
 bool store_full(const struct store *s); /* appends are refused for want of disk space */
 
+/* Memory of the index, without what a purge is freeing.  O(1). */
+size_t store_index_bytes(const struct store *s);
+
 struct store_stats {
     uint64_t appends, batches, groups, syncs, bytes_written;
     uint64_t expired, marks, copied_bytes, segments_freed, checkpoints;

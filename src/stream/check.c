@@ -162,6 +162,17 @@ static bool exceeds_max(int64_t max, int64_t used, uint64_t more)
     return max >= 0 && used + (int64_t)more > max;
 }
 
+/* Its own index is counted again before a refusal: a purge frees it later than it is answered. */
+static bool exceeds_index(struct stream *s)
+{
+    const struct stream_host *h = s->host;
+
+    if (!exceeds_max(h->server_max.index, h->server_usage->memory + h->server_usage->index, 0))
+        return false;
+    limits_count_index(s);
+    return exceeds_max(h->server_max.index, h->server_usage->memory + h->server_usage->index, 0);
+}
+
 int check_resources(struct stream *s, const struct intake *in, struct js_error *e)
 {
     const struct stream_host *h = s->host;
@@ -169,7 +180,8 @@ int check_resources(struct stream *s, const struct intake *in, struct js_error *
 
     (void)in;
     if (exceeds_max(m ? h->server_max.memory : h->server_max.file,
-                    m ? h->server_usage->memory : h->server_usage->file, 0))
+                    m ? h->server_usage->memory : h->server_usage->file, 0) ||
+        exceeds_index(s))
         return js_error_set(e, JS_INSUFFICIENT_RESOURCES);
     return 0;
 }

@@ -476,9 +476,21 @@ void limits_stop(struct stream *s)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
+void limits_count_index(struct stream *s)
+{
+    int64_t now = (int64_t)store_index_bytes(s->store);
+
+    if (s->host->server_max.index < 0)
+        return;
+    s->host->server_usage->index += now - s->room.counted_index;
+    s->room.counted_index = now;
+}
+
 void limits_count(struct stream *s)
 {
     uint64_t msgs, bytes;
+
+    limits_count_index(s);
 
     limits_accepted(s, &msgs, &bytes);
     int64_t more = (int64_t)bytes - s->room.counted_bytes;

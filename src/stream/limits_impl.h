@@ -50,5 +50,7 @@ void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below);
 uint64_t limits_sum(const struct stream *s, uint64_t bytes, uint64_t msgs, uint64_t headers);
 /* Brings the sums of the account and the server up to date. */
 void limits_count(struct stream *s);
+/* The memory of its index, where the server limits it. */
+void limits_count_index(struct stream *s);
 
 #endif

@@ -185,7 +185,8 @@ static void uncount_usage(struct stream *s)
 
     *account -= s->room.counted_bytes;
     *server -= s->room.counted_bytes;
-    s->room.counted_bytes = 0;
+    s->host->server_usage->index -= s->room.counted_index;
+    s->room.counted_bytes = s->room.counted_index = 0;
 }
 
 /* Stops all timers and jobs. */

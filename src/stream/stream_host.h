@@ -11,9 +11,10 @@ struct store_patrol;
 struct stream;
 struct work_owner;
 
-/* Bytes in use, as limits count them. */
+/* Bytes in use, as limits count them.  index: memory of the indexes of all streams, counted only
+ * where the server has such a limit, which then bounds memory + index. */
 struct stream_usage {
-    int64_t memory, file;
+    int64_t memory, file, index;
 };
 
 /* One for all streams of an account; it outlives them.

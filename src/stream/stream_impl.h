@@ -117,6 +117,7 @@ struct stream {
         } ahead;
         uint64_t discarded;    /* no message up to this sequence is left */
         int64_t counted_bytes; /* of this stream, in the usage sums */
+        int64_t counted_index; /* the same of its index */
     } room;
     struct { /* limits after an update, subject by subject (limits_enforce()) */
         struct work_task task;

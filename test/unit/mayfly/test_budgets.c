@@ -108,11 +108,55 @@ static void test_messages_beyond_the_memory_are_refused(void)
     mayfly_free(m);
 }
 
+/* Publishes to new subjects without waiting, a thousand at a time; false: the last was refused. */
+static bool publish_thousand(struct fd_client *c, int from)
+{
+    static char lines[64 << 10];
+    int n = 0;
+
+    for (int i = from; i < from + 999; i++)
+        n += snprintf(lines + n, sizeof lines - (size_t)n, "PUB f.%d 0\r\n\r\n", i);
+    TEST_ASSERT_TRUE(fd_send(c, lines, (size_t)n));
+    TEST_ASSERT_TRUE(fd_put(c, "PUB f.%d _R 0\r\n\r\n", from + 999));
+    TEST_ASSERT_TRUE(fd_wait(c, "MSG _R"));
+    while (strstr(c->in, "}\r\n") == NULL)
+        TEST_ASSERT_TRUE(fd_fill(c));
+    c->in[c->len] = '\0';
+    bool refused = strstr(c->in, "\"err_code\":10023") != NULL;
+    TEST_ASSERT_TRUE(fd_wait(c, "stream\":\"F\""));
+    return !refused;
+}
+
+/* Subjects of streams on disk are kept in memory: they count to the half for streams in memory. */
+static void test_an_index_beyond_the_memory_is_refused_until_it_is_purged(void)
+{
+    static struct fd_client c;
+    char config[512];
+    struct mayfly_options o = {
+        .size = sizeof o, .config = with_store(config, "s", ""), .max_memory = 8u << 20};
+    struct mayfly *m = start_with(&o);
+    int stored = 0;
+
+    connect_client(m, &c);
+    TEST_ASSERT_TRUE(fd_listen(&c));
+    TEST_ASSERT_TRUE(fd_request(&c, "$JS.API.STREAM.CREATE.F",
+                                "{\"name\":\"F\",\"subjects\":[\"f.*\"]}", "\"created\""));
+    while (stored < 200000 && publish_thousand(&c, stored))
+        stored += 1000;
+    TEST_ASSERT_GREATER_THAN(20000, stored);
+    TEST_ASSERT_LESS_THAN(100000, stored);
+    TEST_ASSERT_TRUE(fd_request(&c, "$JS.API.STREAM.PURGE.F", "", "\"success\":true"));
+    TEST_ASSERT_TRUE(publish_thousand(&c, 0)); /* what is purged needs no memory */
+    close(c.fd);
+    mayfly_free(m);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_connections_beyond_the_descriptors_are_refused);
     RUN_TEST(test_files_of_many_streams_stay_within_the_descriptors);
     RUN_TEST(test_messages_beyond_the_memory_are_refused);
+    RUN_TEST(test_an_index_beyond_the_memory_is_refused_until_it_is_purged);
     return UNITY_END();
 }
