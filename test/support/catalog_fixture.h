@@ -74,8 +74,8 @@ static const struct stream_host host_start = {.now_ns = now_ns,
                                               .account = "$G",
                                               .account_usage = &account,
                                               .server_usage = &server,
-                                              .account_max = {-1, -1},
-                                              .server_max = {-1, -1},
+                                              .account_max = {-1, -1, -1},
+                                              .server_max = {-1, -1, -1},
                                               .batches = &batches,
                                               .fast_batches = &fasts};
 static struct stream_host host;

@@ -111,8 +111,8 @@ void setUp(void)
                                 .account = "$G",
                                 .account_usage = &account,
                                 .server_usage = &server,
-                                .account_max = {-1, -1},
-                                .server_max = {-1, -1},
+                                .account_max = {-1, -1, -1},
+                                .server_max = {-1, -1, -1},
                                 .batches = &batches,
                                 .fast_batches = &fasts};
 }
