@@ -5,10 +5,44 @@
 #include "backup/backup.h"
 #include "base/clock.h"
 #include "leaf/leaf.h"
+#include "operator/operator.h"
 #include "status/js_status.h"
 #include "status/status.h"
 
 #include <stdlib.h>
+
+/* --- operator mode ---------------------------------------------------------------------------- */
+
+static void account_changed(void *arg, struct operator_account *a, const struct jwt *before)
+{
+    struct wiring *w = arg;
+
+    (void)before;
+    if (w->api != NULL)
+        api_account_changed(w->api, a->account);
+}
+
+static int open_operator(void *arg, struct server *s, const struct options *o, struct mf_error *e)
+{
+    struct wiring *w = arg;
+    struct operator_setup setup = {.loop = w->loop,
+                                   .accounts = server_accounts(s),
+                                   .options = o,
+                                   .server_key = &w->key,
+                                   .arg = w,
+                                   .changed = account_changed};
+
+    return o->operator_set ? operator_open(&w->op, &setup, e) : 0;
+}
+
+static bool close_operator(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
+{
+    struct wiring *w = arg;
+    struct operator* op = w->op;
+
+    w->op = NULL;
+    return operator_close(op, closed, closed_arg);
+}
 
 /* --- JetStream -------------------------------------------------------------------------------- */
 
@@ -192,23 +226,27 @@ static bool close_status(void *arg, void (*closed)(void *closed_arg), void *clos
 
 int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *e)
 {
-    w->modules[0] = (struct server_module){.name = "JetStream",
+    w->modules[0] = (struct server_module){
+        .name = "operator mode", .arg = w, .open = open_operator, .close = close_operator};
+    w->modules[1] = (struct server_module){.name = "JetStream",
                                            .arg = w,
                                            .open = open_jetstream,
                                            .reload = reload_jetstream,
                                            .leaving = leave_jetstream,
                                            .close = close_jetstream};
-    w->modules[1] = (struct server_module){.name = "leafnodes",
+    w->modules[2] = (struct server_module){.name = "leafnodes",
                                            .arg = w,
                                            .open = open_leaf,
                                            .reload = reload_leaf,
                                            .leaving = leave_leaf,
                                            .close = close_leaf};
-    w->modules[2] = (struct server_module){.name = "status",
+    w->modules[3] = (struct server_module){.name = "status",
                                            .arg = w,
                                            .open = open_status,
                                            .leaving = leave_status,
                                            .close = close_status};
+    jwt_key_random(&w->key, NKEY_SERVER);
+    setup->id = w->key.text;
     setup->modules = w->modules;
     setup->nmodules = MF_COUNT(w->modules);
     if (server_start(&w->server, w->loop, setup, e) == 0)
@@ -223,4 +261,5 @@ void wiring_end(struct wiring *w)
     w->server = NULL;
     free(w->name);
     w->name = NULL;
+    jwt_key_wipe(&w->key);
 }

@@ -3,17 +3,20 @@
 #ifndef MAYFLY_WIRING_H
 #define MAYFLY_WIRING_H
 
+#include "jwt/jwt.h"
 #include "server/server_state.h"
 
 struct wiring {
     struct loop *loop;
     struct server *server; /* NULL: not started, or ended */
+    struct operator* op;   /* NULL: not in operator mode */
+    struct jwt_key key;    /* of the server's id */
     struct api *api;       /* NULL: no JetStream */
     struct status *status;
     struct leaf *leaf;
     struct server_observer leaf_observer;
     char *name; /* copy of the server's name, for the api: a reload frees the options it is in */
-    struct server_module modules[3];
+    struct server_module modules[4];
 };
 
 /* Starts a server on w->loop; fills in the modules of *setup.  w stays where it is until

@@ -70,7 +70,7 @@ static bool has_jetstream(const struct account *a, const struct options *o,
         return false;
     if (oa != NULL && oa->js.enabled)
         return true;
-    if (strcmp(a->name, ACCOUNT_GLOBAL) != 0)
+    if (strcmp(a->name, ACCOUNT_GLOBAL) != 0 || o->operator_set)
         return false;
     for (size_t i = 0; i < o->naccounts; i++)
         if (strcmp(o->accounts[i].name, ACCOUNT_GLOBAL) != 0 &&

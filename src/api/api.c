@@ -153,6 +153,11 @@ void api_reload(struct api *a, const struct options *o)
         ttl_policies_reload(a);
 }
 
+void api_account_changed(struct api *a, struct account *acc)
+{
+    jetstream_account_changed(a->js, acc);
+}
+
 void api_leaving(struct api *a)
 {
     jetstream_leaving(a->js);

@@ -26,6 +26,8 @@ struct api_setup {
 MF_MUSTCHECK int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e);
 /* After accounts_reload(): opens and closes accounts, applies new limits and TTL policies. */
 void api_reload(struct api *a, const struct options *o);
+/* One account was put or dropped: opens or closes it, applies its limits. */
+void api_account_changed(struct api *a, struct account *acc);
 /* The server is about to stop and clients are still connected: answers waiting pull requests. */
 void api_leaving(struct api *a);
 /* Accepts no more requests, closes all streams, frees a, then calls closed (NULL: nobody). */

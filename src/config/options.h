@@ -248,8 +248,7 @@ const char *options_tls_usage(void);
 /* NULL if a reload can apply all differences, else a text that names the first setting it cannot
  * change, in nats-server's words ("config reload not supported for JetStream: old=..."). */
 const char *options_reload_refusal(const struct options *old, const struct options *now);
-/* Calls say() once for each setting that differs, in nats-server's words ("ping_max = 4",
- * "accounts").  No text holds a secret. */
+/* Calls say() for each setting that differs, in nats-server's words. No text holds a secret. */
 void options_changes(const struct options *old, const struct options *now,
                      void (*say)(void *arg, const char *text), void *arg);
 /* Are both ttl blocks the same?  Then a reload has nothing to apply.  O(patterns + namespaces). */

@@ -26,9 +26,6 @@ static const struct options_js_limits no_limits = {
     .disk_max_stream_bytes = -1,
 };
 
-#define CLOCK_STEP_NS (10 * CLOCK_MS)
-#define CLOCK_LOOK_NS CLOCK_S
-
 /* Read anew each time: a timestamp from the beginning of the turn could be older than the publish
  * and end the message too early. */
 int64_t jetstream_now_ns(struct jetstream *js)
@@ -168,6 +165,8 @@ static void host_fill(struct js_account *ja)
 /* True if only the accounts that always exist are configured. */
 static bool global_only(const struct options *o)
 {
+    if (o->operator_set)
+        return false;
     for (size_t i = 0; i < o->naccounts; i++)
         if (strcmp(o->accounts[i].name, ACCOUNT_GLOBAL) != 0 &&
             (o->system_account == NULL || strcmp(o->accounts[i].name, o->system_account) != 0))
@@ -381,106 +380,6 @@ static void accounts_follow(struct jetstream *js)
         log_error("JetStream: an account is not served: %s", mf_err_text(o.rc));
 }
 
-/* --- the clock ----------------------------------------------------------------------------------
- * Timers run on the monotonic clock; deadlines, schedules and pauses on the wall clock.  After the
- * wall clock was set forward (or the machine slept) more may be due; after it was set back,
- * schedules must wait longer.  A look every second finds such steps and notifies the streams; one
- * forward is found by the first that needs the time.  Inside another program an idle server must
- * not wake up for that: there the looks become rare while nobody asks for the time, and end if no
- * message has a deadline and no schedule or consumer waits. */
-
-#define CLOCK_LOOK_MOST_NS (64 * CLOCK_S)
-
-static void step_clock(void *arg, struct stream *s)
-{
-    struct consumers *g = js_consumers(s);
-
-    if (*(const bool *)arg)
-        stream_clock_set_back(s);
-    else
-        stream_clock_stepped(s);
-    if (g != NULL)
-        consumers_clock_stepped(g);
-}
-
-const struct clock_steps *jetstream_clock_steps(const struct jetstream *js)
-{
-    return &jetstream_impl(js)->steps;
-}
-
-/* One line for each: lifetimes may surprise after it. */
-static void count_steps(struct jetstream_impl *x)
-{
-    int64_t before_ns = clock_boot_ns(), wall_ns = clock_wall_ns();
-    char by[CLOCK_TEXT];
-
-    if (clock_steps_look(&x->steps, before_ns, wall_ns, clock_boot_ns()))
-        log_warn("the clock was set %s by %s", x->steps.last_ns < 0 ? "back" : "forward",
-                 clock_duration(by, llabs(x->steps.last_ns)));
-}
-
-static bool waits_for_clock(const struct js_account *ja)
-{
-    struct catalog_item item;
-    struct stream_state st;
-
-    for (size_t i = 0; ja->catalog != NULL && catalog_at(ja->catalog, i, &item); i++) {
-        if (item.stream == NULL)
-            continue;
-        stream_state(item.stream, &st);
-        if (st.with_ttl > 0 || js_consumer_count(item.stream) > 0 ||
-            stream_config(item.stream)->allow_msg_schedules ||
-            (st.msgs > 0 && stream_config(item.stream)->max_age_ns > 0))
-            return true;
-    }
-    return false;
-}
-
-/* 0: no look is needed. */
-static int64_t next_look_ns(const struct jetstream_impl *x)
-{
-    struct mf_list *pos;
-
-    if (!x->js.options->embedded || x->asked)
-        return CLOCK_LOOK_NS;
-    mf_list_each(pos, &x->js.list)
-    {
-        if (waits_for_clock(mf_container(pos, struct js_account, link)))
-            return x->look_ns < CLOCK_LOOK_MOST_NS ? x->look_ns * 2 : CLOCK_LOOK_MOST_NS;
-    }
-    return 0;
-}
-
-static void clock_look(void *arg)
-{
-    struct jetstream *js = arg;
-    struct jetstream_impl *x = jetstream_impl(js);
-    int64_t mono_ns = loop_mono_ns(js->loop), look_ns = next_look_ns(x);
-    int64_t ahead_ns = jetstream_now_ns(js) - mono_ns, wall_ns = jetstream_wall_ns(js) - mono_ns;
-    bool raised = ahead_ns > x->ahead_ns + CLOCK_STEP_NS, back = wall_ns < x->wall_ns - CLOCK_S / 2;
-    bool moved = back || llabs(wall_ns - x->wall_ns) > CLOCK_STEP_NS;
-    struct mf_list *pos;
-
-    count_steps(x);
-    /* Raised alone: a stream knows of a later time than the clock shows. */
-    back = back || (raised && !moved);
-    if (raised || moved)
-        mf_list_each(pos, &js->list)
-        {
-            struct js_account *ja = mf_container(pos, struct js_account, link);
-            if (ja->catalog != NULL)
-                catalog_each(ja->catalog, MF_SLICE_NONE, step_clock, &back);
-        }
-    x->ahead_ns = ahead_ns;
-    x->wall_ns = moved ? wall_ns : x->wall_ns; /* small steps add up */
-    x->asked = false;
-    x->look_ns = look_ns;
-    if (look_ns > 0)
-        loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop) + look_ns);
-    else
-        loop_timer_stop(x->clock_timer);
-}
-
 /* --- open, reload, close ---------------------------------------------------------------------- */
 
 struct jetstream *jetstream_new(const struct jetstream_setup *setup)
@@ -507,13 +406,13 @@ int jetstream_start(struct jetstream *js, struct mf_error *e)
     struct opening o = {.js = js, .e = e};
 
     o.rc = js_store_open(js, e);
-    if (o.rc == 0 && (x->clock_timer = loop_timer_new(js->loop, clock_look, js)) == NULL)
+    if (o.rc == 0 && (x->clock_timer = loop_timer_new(js->loop, jetstream_clock_look, js)) == NULL)
         o.rc = mf_fail(e, MF_NOMEM, "timers");
     if (o.rc == 0 && (js->patrol = store_patrol_new(js->loop)) == NULL)
         o.rc = mf_fail(e, MF_NOMEM, "scrub");
     if (o.rc == 0) {
         store_patrol_period(js->patrol, js->options->jetstream.scrub_ns);
-        clock_look(js);
+        jetstream_clock_look(js);
     }
     if (o.rc == 0 && js->options->jetstream.enabled)
         accounts_each(js->accounts, open_if_new, &o);
@@ -526,6 +425,21 @@ void jetstream_reload(struct jetstream *js, const struct options *o)
     store_patrol_period(js->patrol, o->jetstream.scrub_ns);
     if (js->options->jetstream.enabled)
         accounts_follow(js);
+}
+
+void jetstream_account_changed(struct jetstream *js, struct account *acc)
+{
+    struct js_account *ja = js_account_of(js, acc);
+    struct opening o = {.js = js};
+
+    if (!js->options->jetstream.enabled)
+        return;
+    if (ja != NULL)
+        account_follow(ja);
+    else
+        open_if_new(&o, acc);
+    if (o.rc != 0)
+        log_error("JetStream: account %s is not served: %s", account_name(acc), mf_err_text(o.rc));
 }
 
 static void finish_close(void *ended)

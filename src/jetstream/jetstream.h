@@ -63,6 +63,8 @@ struct jetstream *jetstream_new(const struct jetstream_setup *setup);
 MF_MUSTCHECK int jetstream_start(struct jetstream *js, struct mf_error *e);
 /* After accounts_reload(): opens and closes accounts, applies new limits.  O(accounts). */
 void jetstream_reload(struct jetstream *js, const struct options *o);
+/* The same for one account that was put or dropped. */
+void jetstream_account_changed(struct jetstream *js, struct account *acc);
 /* The server is about to stop and clients are still connected: answers waiting pull requests.
  * O(consumers). */
 void jetstream_leaving(struct jetstream *js);

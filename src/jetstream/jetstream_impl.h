@@ -67,6 +67,11 @@ static inline struct js_wire *js_wire(const struct js_account *ja)
     return mf_container((struct js_account *)(uintptr_t)ja, struct js_wire, account);
 }
 
+/* clock_look.c */
+#define CLOCK_STEP_NS (10 * CLOCK_MS) /* less is no step */
+#define CLOCK_LOOK_NS CLOCK_S
+void jetstream_clock_look(void *arg); /* struct jetstream */
+
 /* ingest.c: the subjects of a stream.  It keeps consumers and sources beside the stream, too. */
 MF_MUSTCHECK int ingest_add(struct js_account *ja, struct stream *s);
 void ingest_change(struct stream *s);

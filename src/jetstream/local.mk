@@ -1,7 +1,7 @@
 # jetstream: a stream on the wire: publishes and their acks, deliveries, direct gets, mirrors, events.
 noinst_LIBRARIES += %D%/libjetstream.a
 %C%_libjetstream_a_SOURCES = \
-	%D%/jetstream.c %D%/jetstream.h %D%/jetstream_impl.h %D%/js_account.c %D%/js_account.h %D%/js_store.c \
+	%D%/clock_look.c %D%/jetstream.c %D%/jetstream.h %D%/jetstream_impl.h %D%/js_account.c %D%/js_account.h %D%/js_store.c \
 	%D%/js_store_impl.h %D%/js_json.c %D%/js_json.h \
 	%D%/ingest.c %D%/consumer_wire.c %D%/consumer_wire.h %D%/consumer_wire_impl.h %D%/consumer_wait.c %D%/declare.c \
 	%D%/source_wire.c %D%/source_wire_impl.h \

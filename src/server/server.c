@@ -204,7 +204,10 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->observers);
     mf_list_init(&s->auth_jobs);
     mf_list_init(&s->auth_waiting);
-    nkey_random(s->id, NKEY_SERVER);
+    if (setup->id != NULL)
+        (void)snprintf(s->id, sizeof s->id, "%s", setup->id);
+    else
+        nkey_random(s->id, NKEY_SERVER);
     s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
     s->start_wall_ns = s->config_load_wall_ns = clock_wall_ns();
     s->start_mono_ns = clock_mono_ns();

@@ -1,0 +1,91 @@
+/* operator_claims.c: what the claims of an account say, as the options of an account. */
+#include "operator/operator_impl.h"
+
+#include <stdlib.h>
+
+static int64_t limit_of(int64_t n)
+{
+    return n < 0 ? -1 : n;
+}
+
+/* Where 0 stands for no limit, too. */
+static int64_t optional_limit(int64_t n)
+{
+    return n <= 0 ? -1 : n;
+}
+
+static struct options_js_limits js_limits(const struct jwt_js_limits *l)
+{
+    return (struct options_js_limits){
+        .enabled = l->mem_storage != 0 || l->disk_storage != 0,
+        .max_memory = limit_of(l->mem_storage),
+        .max_store = limit_of(l->disk_storage),
+        .max_streams = optional_limit(l->streams),
+        .max_consumers = optional_limit(l->consumer),
+        .max_ack_pending = optional_limit(l->max_ack_pending),
+        .mem_max_stream_bytes = optional_limit(l->mem_max_stream_bytes),
+        .disk_max_stream_bytes = optional_limit(l->disk_max_stream_bytes),
+        .max_bytes_required = l->max_bytes_required};
+}
+
+static void take_limits(struct options_account *o, const struct jwt_account_limits *l)
+{
+    o->max_connections = limit_of(l->conn);
+    o->max_subscriptions = limit_of(l->subs);
+    o->max_payload = limit_of(l->payload);
+    o->max_leafnodes = limit_of(l->leaf);
+    o->js = js_limits(&l->js);
+}
+
+static void take_list(struct options_list *to, const struct json_strs *from)
+{
+    to->items = from->at;
+    to->n = from->n;
+}
+
+static void take_defaults(struct operator_claims *c, const struct jwt_permissions *p)
+{
+    struct options_permissions *d = &c->defaults;
+
+    if (jwt_permissions_empty(p))
+        return;
+    take_list(&d->publish.allow, &p->pub.allow);
+    take_list(&d->publish.deny, &p->pub.deny);
+    take_list(&d->subscribe.allow, &p->sub.allow);
+    take_list(&d->subscribe.deny, &p->sub.deny);
+    d->publish.allow_set = p->pub.allow.n > 0;
+    d->subscribe.allow_set = p->sub.allow.n > 0;
+    if (p->resp != NULL) {
+        d->responses_set = true;
+        d->responses_max = p->resp->max;
+        d->responses_expires_ns = p->resp->ttl_ns;
+        if (!d->publish.allow_set) /* nothing but answers may be published */
+            d->publish.allow_set = true;
+    }
+    c->options.default_permissions = d;
+}
+
+int operator_claims_new(struct operator_claims **out, struct jwt *j, struct mf_error *e)
+{
+    struct operator_claims *c = calloc(1, sizeof *c);
+
+    if (c == NULL) {
+        jwt_free(j);
+        return mf_fail(e, MF_NOMEM, "account");
+    }
+    c->jwt = j;
+    c->options.name = j->sub;
+    take_limits(&c->options, &j->account->limits);
+    take_defaults(c, &j->account->default_permissions);
+    *out = c;
+    return 0;
+}
+
+void operator_claims_free(struct operator_claims *c)
+{
+    if (c == NULL)
+        return;
+    arena_fini(&c->mem);
+    jwt_free(c->jwt);
+    free(c);
+}

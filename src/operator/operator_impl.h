@@ -1,0 +1,67 @@
+/* operator_impl.h: operator mode from inside: operator.c open and close, operator_load.c look-ups,
+ * operator_claims.c the claims of an account as options, operator_account.c accounts and their
+ * ends.  Private to operator. */
+#ifndef MAYFLY_OPERATOR_OPERATOR_IMPL_H
+#define MAYFLY_OPERATOR_OPERATOR_IMPL_H
+
+#include "base/table.h"
+#include "operator/operator.h"
+
+/* The options of an account, made from its claims; texts are those of the token. */
+struct operator_claims {
+    struct jwt *jwt;
+    struct options_account options;
+    struct options_permissions defaults; /* of users without permissions of their own */
+    struct arena mem;
+};
+/* Takes over j, also on failure. */
+MF_MUSTCHECK int operator_claims_new(struct operator_claims **out, struct jwt *j,
+                                     struct mf_error *e);
+void operator_claims_free(struct operator_claims *c); /* NULL is fine */
+
+struct operator_need { /* an account that another one imports from */
+    struct operator_load load;
+    struct operator_entry *importer;
+};
+struct operator_entry { /* an account that is loaded, or is being loaded */
+    struct operator_account a;
+    struct operator* op;
+    struct table_node node;
+    struct operator_claims *claims; /* NULL: not loaded */
+    bool deleted;                   /* its JWT was removed: only a new one helps */
+    struct resolver_lookup lookup;
+    int64_t asked_ns;       /* monotonic: the last look-up; 0: none */
+    struct mf_list waiting; /* operator_load.link */
+    const char *why;        /* the last look-up failed */
+    struct operator_need *needs;
+    size_t nneeds, needs_open;
+    struct loop_timer *timer; /* NULL: it does not expire */
+};
+
+struct operator
+{
+    struct operator_setup setup;
+    struct trust *trust;
+    struct resolver *resolver;
+    struct table accounts; /* operator_entry.node */
+    size_t nloaded;
+    size_t opening; /* look-ups that operator_open() waits for */
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+
+/* operator_load.c */
+struct operator_entry *operator_entry_find(const struct operator* op, const char *key);
+struct operator_entry *operator_entry_new(struct operator* op,
+                                          const char *key); /* NULL: no memory */
+void operator_entry_free(struct operator_entry *en);
+void operator_load_needs(struct operator_entry *en); /* of its imports, which it does not have */
+
+/* operator_account.c */
+/* The claims of this token are in force from now on, or e says why not.  The same token again
+ * changes nothing. */
+MF_MUSTCHECK int operator_account_apply(struct operator_entry *en, struct mf_slice jwt,
+                                        struct mf_error *e);
+int64_t operator_now_s(const struct operator* op);
+
+#endif
