@@ -45,3 +45,5 @@ EXTRA_DIST += %D%/advice.mjs %D%/service.mjs %D%/c/listen_exec.c %D%/c/notify_li
 EXTRA_DIST += %D%/lib/tool.mjs %D%/tool_connect.mjs %D%/ttl_tool.mjs %D%/ttl_tool_terminal.mjs %D%/ttl_tool_answers.mjs %D%/ttl_tool_counts.mjs %D%/ttl_tool_screen.mjs %D%/tool_demo.mjs %D%/tool_backup.mjs %D%/tool_ops.mjs %D%/tool_ops_bench.mjs %D%/tool_ops_keys.mjs %D%/tool_top.mjs %D%/tool_output.mjs %D%/tool_liars.mjs
 
 EXTRA_DIST += %D%/import.mjs %D%/tool_data.mjs %D%/tool_data_kv.mjs %D%/tool_data_objects.mjs %D%/tool_data_terminal.mjs %D%/import_lifetimes.mjs %D%/import_refusals.mjs %D%/lib/nats_files.mjs
+
+EXTRA_DIST += %D%/operator_tokens.mjs %D%/operator_start.mjs
