@@ -18,6 +18,7 @@ int account_create(struct account **out, struct accounts *as, const char *name, 
     }
     a->as = as;
     mf_list_init(&a->link);
+    mf_list_init(&a->sessions);
     mf_list_init(&a->owned);
     mf_list_init(&a->asked);
     if (router_new(&a->router, e) != 0) {
@@ -77,6 +78,11 @@ void account_release(struct account *a)
 struct account_counters *account_counters(struct account *a)
 {
     return &a->counters;
+}
+
+struct mf_list *account_sessions(struct account *a)
+{
+    return &a->sessions;
 }
 
 void account_each_import(const struct account *a,

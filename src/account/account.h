@@ -8,6 +8,7 @@
 #define MAYFLY_ACCOUNT_H
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "config/options.h"
 #include "router/router.h"
 
@@ -155,6 +156,8 @@ struct account_counters { /* kept by the server, shown on pages */
     uint64_t total_clients, subs;
 };
 struct account_counters *account_counters(struct account *a);
+/* Sessions of clients in this account, the oldest first: kept by the server. */
+struct mf_list *account_sessions(struct account *a);
 
 struct account_import_info {
     bool service, invalid;

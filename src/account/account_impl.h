@@ -86,7 +86,7 @@ struct import_edge {
 };
 
 struct account {
-    struct mf_list link; /* in accounts.all or accounts.gone */
+    struct mf_list link, sessions; /* in accounts.all or accounts.gone; sessions: the server's */
     struct table_node by_name;
     struct entry *entry;       /* plan.c: its entry in the present plan */
     struct import_edge *edges; /* put.c: one for each account that it imports from */

@@ -378,6 +378,7 @@ void client_free(struct client *c)
     connect_opts_fini(&c->opts);
     grants_fini(&c->grants);
     perms_release(c->perms);
+    login_user_release(c->who);
     table_fini(&c->subs);
     free(c->user);
     free(c->proxied);
@@ -439,11 +440,13 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
     c->start_wall_ns = loop_wall_ns(s->loop);
     c->start_mono_ns = c->last_mono_ns = loop_mono_ns(s->loop);
     c->timer = loop_timer_new(s->loop, client_timer_fired, c);
-    if (auth_needs_nonce(s->auth))
+    c->max_subs = c->max_payload = -1;
+    if (auth_needs_nonce(s->auth) || login_required(s->setup.login))
         nonce_make(c->nonce);
     mf_list_init(&c->link);
     mf_list_init(&c->stall_link);
     mf_list_init(&c->unknown_link);
+    mf_list_init(&c->session_link);
     grants_init(&c->grants);
     if (c->timer == NULL || client_register(c) != 0) {
         client_free(c);

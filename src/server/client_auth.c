@@ -1,14 +1,14 @@
-/* client_auth.c: CONNECT: options, credentials and the account of a client.
+/* client_auth.c: CONNECT: options and credentials of a client.
  *
- * Happy path: client_connect() parses the options and calls auth_check(); enter_account() counts
- * the client in its account, finish_connect() starts its pings. bcrypt takes tens of milliseconds,
- * so such passwords are checked by a worker: the connection is paused and check_done() continues.
- * At most CHECKS_AT_ONCE checks run; the others wait in auth_waiting, where the address that was
- * served last is chosen last. Failure: -ERR with nats-server's text, and close. Reload while a
- * worker checks: its result is about the old table, so the check is repeated with the new one.
- * Close while a check waits: the check is dropped.  Close while a worker checks: the job outlives
- * the client and finds client == NULL. */
-#include "server/server_impl.h"
+ * Happy path: client_connect() parses the options and calls auth_check(), unless a login service
+ * decides (client_login.c); then the client enters its account (client_enter.c). bcrypt takes tens
+ * of milliseconds, so such passwords are checked by a worker: the connection is paused and
+ * check_done() continues. At most CHECKS_AT_ONCE checks run; the others wait in auth_waiting, where
+ * the address that was served last is chosen last. Failure: -ERR with nats-server's text, and
+ * close. Reload while a worker checks: its result is about the old table, so the check is repeated
+ * with the new one. Close while a check waits: the check is dropped.  Close while a worker checks:
+ * the job outlives the client and finds client == NULL. */
+#include "server/client_enter_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -46,105 +46,30 @@ static const char *anonymous_user(const struct client *c)
     return o->no_auth_user;
 }
 
-static enum auth_kind auth_kind_of(const struct client *c)
+enum auth_kind client_auth_kind(const struct client *c)
 {
     return c->kind == CLIENT_WS ? AUTH_WEBSOCKET : AUTH_STANDARD;
 }
 
 bool client_must_login(const struct client *c)
 {
-    return auth_required_kind(c->srv->auth, auth_kind_of(c));
+    return login_required(c->srv->setup.login) ||
+           auth_required_kind(c->srv->auth, client_auth_kind(c));
 }
 
 bool client_login_first(const struct client *c)
 {
-    struct auth_request r = {.kind = auth_kind_of(c), .no_auth_user = anonymous_user(c)};
+    struct auth_request r = {.kind = client_auth_kind(c), .no_auth_user = anonymous_user(c)};
     struct auth_identity who;
 
     if (!client_must_login(c))
         return false;
+    if (login_required(c->srv->setup.login))
+        return true;
     if (auth_is_slow(c->srv->auth, &r) || auth_check(c->srv->auth, &r, &who) != 0)
         return true;
     perms_release(who.perms); /* a client without credentials gets this user */
     return false;
-}
-
-static void refuse_client(struct client *c)
-{
-    char label[256];
-
-    log_error("%s - authentication error%s%s", client_label(c, label, sizeof label),
-              c->opts.user != NULL ? " - User " : "", c->opts.user != NULL ? c->opts.user : "");
-    notify_auth_failed(c);
-    client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
-}
-
-/* --- entering and leaving an account ---------------------------------------------------------- */
-
-static bool is_account_full(struct account *a)
-{
-    const struct options_account *o = account_options(a);
-
-    return o != NULL && o->max_connections >= 0 &&
-           account_counters(a)->clients >= (uint64_t)o->max_connections;
-}
-
-static void apply_limits(struct client *c)
-{
-    const struct options_account *o = account_options(c->account);
-    size_t max = (size_t)c->srv->opts->max_payload;
-
-    if (o != NULL && o->max_payload > 0 && (size_t)o->max_payload < max)
-        max = (size_t)o->max_payload;
-    c->limits.max_payload = max;
-    c->limits.connect_only = false;
-    c->limits.headers = c->headers;
-}
-
-static bool enter_account(struct client *c, const struct auth_identity *who)
-{
-    struct account *a = accounts_get(c->srv->accounts, who->account);
-    bool stays = c->in_account && c->account == a;
-
-    if (a == NULL || (!stays && is_account_full(a))) {
-        perms_release(who->perms);
-        if (a == NULL)
-            refuse_client(c);
-        else
-            client_close(c, "maximum account active connections exceeded",
-                         REASON_MAX_ACCOUNT_CONNECTIONS);
-        return false;
-    }
-    if (c->in_account && !stays) {
-        (void)client_drop_subs(c, false);
-        client_leave_account(c);
-    }
-    grants_fini(&c->grants); /* granted to the former user */
-    perms_release(c->perms);
-    c->perms = who->perms;
-    c->account = a;
-    c->deadline_wall_ns = who->deadline_ns;
-    free(c->user);
-    c->user = who->name != NULL && who->name[0] != '\0' ? mf_slice_dup(mf_str(who->name)) : NULL;
-    apply_limits(c);
-    if (stays) {
-        client_recheck_subs(c);
-        return c->phase != CLIENT_CLOSING;
-    }
-    c->in_account = true;
-    net_conn_set_lane(c->conn, account_name(a));
-    admission_remove(c);
-    account_counters(a)->clients++;
-    account_counters(a)->total_clients++;
-    return true;
-}
-
-void client_leave_account(struct client *c)
-{
-    if (c->in_account)
-        account_counters(c->account)->clients--;
-    c->in_account = false;
-    notify_left(c); /* clients without an account, too: nats-server counts them to $G */
 }
 
 /* --- checking credentials --------------------------------------------------------------------- */
@@ -182,47 +107,10 @@ static void fill_request(const struct client *c, struct auth_request *r)
         .nkey = o->nkey,
         .sig = o->sig,
         .nonce = mf_str(c->nonce),
-        .kind = auth_kind_of(c),
+        .kind = client_auth_kind(c),
         .now_ns = loop_wall_ns(c->srv->loop),
     };
     r->no_auth_user = anonymous_user(c); /* auth_check() knows whether credentials were given */
-}
-
-static bool refuse_options(struct client *c)
-{
-    const struct connect_opts *o = &c->opts;
-
-    if (o->protocol != 0 && o->protocol != 1)
-        client_close(c, "invalid client protocol", REASON_BAD_VERSION);
-    else if (o->no_responders && !(o->headers && !c->srv->opts->no_header_support))
-        client_close(c, "no responders requires headers support", REASON_NO_HEADERS);
-    else
-        return false;
-    return true;
-}
-
-/* Applies the options of CONNECT after the account was entered.  Returns whether parsing continues.
- */
-static bool finish_connect(struct client *c)
-{
-    char label[256];
-    bool first = !c->connected;
-
-    if (refuse_options(c))
-        return false;
-    c->by_token = c->opts.token != NULL;
-    connect_opts_forget(&c->opts);
-    net_set_kept_max(c->conn, 0); /* no limit for authenticated clients */
-    c->connected = true;
-    c->phase = CLIENT_READY;
-    client_send_ok(c);
-    if (first) {
-        log_debug("%s - Client connected to account %s", client_label(c, label, sizeof label),
-                  account_name(c->account));
-        client_timer_pings(c);
-        notify_connected(c);
-    }
-    return true;
 }
 
 static void free_job(struct client_job *j)
@@ -255,14 +143,14 @@ static bool apply_result(struct client *c, struct client_job *j)
     bool outdated = j->auth != j->srv->auth;
 
     if (waiting && !outdated && j->status == 0)
-        return enter_account(c, &j->who) && finish_connect(c);
+        return client_enter_table(c, &j->who) && client_finish_connect(c);
     if (j->status == 0)
         perms_release(j->who.perms);
     if (!waiting)
         return false;
     if (outdated)
         return check_credentials(c);
-    refuse_client(c);
+    client_refuse(c, NULL);
     return false;
 }
 
@@ -378,6 +266,7 @@ void client_auth_abandon(struct client *c)
 {
     struct client_job *j = c->job;
 
+    client_login_abandon(c);
     if (j == NULL)
         return;
     c->job = NULL;
@@ -402,10 +291,10 @@ static bool check_credentials(struct client *c)
     if (auth_is_slow(c->srv->auth, &r))
         return queue_check(c);
     if (auth_check(c->srv->auth, &r, &who) != 0) {
-        refuse_client(c);
+        client_refuse(c, NULL);
         return false;
     }
-    return enter_account(c, &who) && finish_connect(c);
+    return client_enter_table(c, &who) && client_finish_connect(c);
 }
 
 bool client_connect(struct client *c, struct mf_slice json)
@@ -422,7 +311,7 @@ bool client_connect(struct client *c, struct mf_slice json)
         return false;
     }
     if (o->account_named) {
-        refuse_client(c);
+        client_refuse(c, NULL);
         return false;
     }
     client_ws_cookies(c);
@@ -436,9 +325,11 @@ bool client_connect(struct client *c, struct mf_slice json)
         (void)client_drop_subs(c, false);
         grants_fini(&c->grants);
     }
-    if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL) {
-        apply_limits(c);
-        return finish_connect(c); /* without credentials it keeps its user */
+    if (client_login_decided(c))
+        return client_login_begin(c);
+    if (c->in_account && c->who == NULL && o->pass == NULL && o->token == NULL && o->sig == NULL) {
+        return client_apply_limits(c) &&
+               client_finish_connect(c); /* without credentials it keeps its user */
     }
     return check_credentials(c);
 }
@@ -450,33 +341,8 @@ bool client_enter_anonymous(struct client *c)
 
     fill_request(c, &r);
     if (auth_check(c->srv->auth, &r, &who) != 0) {
-        refuse_client(c);
+        client_refuse(c, NULL);
         return false;
     }
-    return enter_account(c, &who);
-}
-
-bool client_still_valid(struct client *c, const struct auth *old)
-{
-    struct auth_present present = {c->user, account_name(c->account), auth_kind_of(c)};
-
-    return auth_same(old, c->srv->auth, &present);
-}
-
-void client_refresh(struct client *c)
-{
-    struct auth_present present = {c->user, account_name(c->account), auth_kind_of(c)};
-    struct auth_identity now;
-
-    if (auth_renew(c->srv->auth, &present, &now) != 0)
-        return;
-    perms_release(c->perms);
-    c->perms = now.perms;
-    client_recheck_grants(c);
-    if (c->deadline_wall_ns != now.deadline_ns) {
-        c->deadline_wall_ns = now.deadline_ns;
-        client_timer_pings(c); /* also arms the timer for the deadline */
-    }
-    apply_limits(c);
-    client_recheck_subs(c);
+    return client_enter_table(c, &who);
 }

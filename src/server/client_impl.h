@@ -9,9 +9,9 @@
 #include "net/net.h"
 #include "proto/proto.h"
 #include "server/client_info.h"
-#include "session/connect.h"
 #include "session/delivery.h"
 #include "session/grants.h"
+#include "session/login.h"
 #include "session/nonce.h"
 #include "session/proxy.h"
 #include "session/reason.h"
@@ -52,6 +52,7 @@ struct client_ws {
 
 struct client {
     struct mf_list link, stall_link, unknown_link;
+    struct mf_list session_link; /* account_sessions() */
     struct table_node cid_node;
     struct server *srv;
     struct net_conn *conn;
@@ -87,7 +88,10 @@ struct client {
     int64_t deadline_wall_ns; /* credentials end; 0: never */
     struct loop_timer *timer; /* TLS fallback, auth timeout, then pings */
     int64_t next_ping_ns;
-    struct client_job *job; /* running check of credentials */
+    struct client_job *job;        /* running check of credentials */
+    struct client_login *login;    /* under way at a login service */
+    struct login_user *who;        /* by a login service; NULL: a user of the configuration */
+    int64_t max_subs, max_payload; /* of `who`; -1: no limit */
 
     char nonce[NONCE];          /* "" when none was sent */
     struct connect_opts opts;   /* options of CONNECT, secrets wiped after the check */
@@ -147,17 +151,19 @@ void client_proxy_late(struct client *c);
 bool client_connect(struct client *c, struct mf_slice json);
 /* Enters an account without CONNECT, where no credentials are required. */
 bool client_enter_anonymous(struct client *c);
-void client_leave_account(struct client *c);
 void client_auth_abandon(struct client *c);
+enum auth_kind client_auth_kind(const struct client *c);
 /* Whether credentials are required; and whether CONNECT must be the first command. */
 bool client_must_login(const struct client *c);
 bool client_login_first(const struct client *c);
 /* Frees a table that a reload replaced, now or when no worker reads it any more. */
 void client_auth_retire(struct server *s, struct auth *old);
-/* Whether it keeps its connection after a reload. */
-bool client_still_valid(struct client *c, const struct auth *old);
-/* Applies the permissions and limits of the present configuration. */
-void client_refresh(struct client *c);
+
+/* --- client_enter.c; more in client_enter_impl.h -----------------------------------------------
+ */
+void client_leave_account(struct client *c);
+void client_reload(struct client *c, const struct auth *old); /* new permissions, or its end */
+bool client_subs_full(const struct client *c);                /* as many as it may have */
 
 /* --- client_timer.c --------------------------------------------------------------------------- */
 void client_timer_start(struct client *c); /* auth timeout or TLS fallback, by phase */

@@ -55,17 +55,13 @@ static bool check_subscribe(struct client *c, struct mf_slice subject, struct mf
 static bool check_limits(struct client *c, struct mf_slice subject)
 {
     const struct options *o = c->srv->opts;
-    const struct options_account *a = account_options(c->account);
 
     if (o->max_sub_tokens > 0 && subject_tokens(subject) > (uint64_t)o->max_sub_tokens) {
         client_send_err(c, "Permissions Violation for Subscription to \"%.*s\", too many tokens",
                         MF_FMT(subject));
         return false;
     }
-    /* Both are limits of one connection; the account's may be 0. */
-    if ((o->max_subscriptions > 0 && c->subs.count >= (uint64_t)o->max_subscriptions) ||
-        (a != NULL && a->max_subscriptions >= 0 &&
-         c->subs.count >= (uint64_t)a->max_subscriptions)) {
+    if (client_subs_full(c)) {
         client_send_err(c, "maximum subscriptions exceeded");
         return false;
     }

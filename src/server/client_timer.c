@@ -1,7 +1,7 @@
 /* client_timer.c: the one timer of a session.  Until CONNECT it is the authentication timeout (or,
  * for TLS-first listeners, the delay after which INFO is sent in clear); then it drives pings. */
+#include "server/client_enter_impl.h"
 #include "server/client_trace_impl.h"
-#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,7 +40,7 @@ void client_timer_start(struct client *c)
     else if (c->phase < CLIENT_WAIT)
         after = (c->kind == CLIENT_WS ? c->srv->opts->websocket.tls.timeout_ns : t->timeout_ns);
     else
-        after = client_auth_timeout(c);
+        after = c->login != NULL ? client_login_patience(c) : client_auth_timeout(c);
     loop_timer_arm(c->timer, now + after);
 }
 

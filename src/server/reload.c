@@ -70,19 +70,16 @@ static void recheck_clients(struct server *s, const struct auth *old)
         struct client *c = mf_container(pos, struct client, link);
         if (c->phase == CLIENT_CLOSING)
             continue;
-        if (c->in_account && !client_still_valid(c, old)) {
-            notify_auth_failed(c);
-            client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
-            continue;
-        }
-        if (!c->in_account)
+        if (c->in_account)
+            client_reload(c, old);
+        else
             c->limits.connect_only = client_login_first(c);
         if (c->limits.connect_only && c->phase == CLIENT_WAIT)
             client_timer_start(c); /* its authentication timeout begins */
         c->limits.max_control_line = (size_t)s->opts->max_control_line;
         net_set_write_deadline(c->conn, s->opts->write_deadline_ns);
-        if (c->in_account)
-            client_refresh(c);
+        if (c->phase == CLIENT_CLOSING)
+            continue;
         if (s->opts->max_connections > 0 && ++kept > (uint64_t)s->opts->max_connections)
             client_close(c, "maximum connections exceeded", REASON_MAX_CONNECTIONS);
     }

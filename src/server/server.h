@@ -14,6 +14,7 @@
 #define SERVER_API_LEVEL      5
 #define SERVER_MAYFLY_VERSION MAYFLY_VERSION
 
+struct login_service;
 struct server;
 
 /* A part of the program above the server, opened and closed with it: JetStream, status.  reload and
@@ -56,6 +57,9 @@ struct server_setup {
     const int *fds; /* sockets that listen for clients already, instead of the client port */
     size_t nfds;    /* at most SERVER_FDS are used */
     const struct server_guest *guest; /* NULL: the server is the whole process */
+    /* Logins that the users of the configuration do not decide; NULL: none.  A module may fill it
+     * when it opens, and change it when it reloads. */
+    const struct login_service *login;
     /* The server is the whole process: the service manager named by the environment (systemd) is
      * told of start, reload and stop. */
     bool notify_manager;
