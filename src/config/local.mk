@@ -8,7 +8,7 @@ noinst_LIBRARIES += %D%/libconfig.a
 	%D%/options_leaf.c %D%/options_leaf_url.c %D%/options_leaf_reload.c %D%/options_leaf.h %D%/options_compress.c %D%/options_jwt.c %D%/options_check.c %D%/options_flags.c \
 	%D%/options_operator.c %D%/options_operator.h %D%/options_operator_impl.h %D%/options_resolver.c \
 	%D%/options_usage.c %D%/options_store_dir.c %D%/options_reload.c \
-	%D%/conf.h %D%/options.h
+	%D%/conf.h %D%/options.h %D%/options_listen.h
 %C%_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 CONFIG_LIBS = %D%/libconfig.a src/jwt/libjwt.a src/cron/libcron.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
