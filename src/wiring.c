@@ -22,6 +22,37 @@ static void account_changed(void *arg, struct operator_account *a, const struct 
         api_account_changed(w->api, a->account);
 }
 
+/* A reload removed it. */
+static void account_gone(void *arg, struct operator_account *a)
+{
+    struct wiring *w = arg;
+
+    server_account_gone(w->server, a->account);
+    if (w->api != NULL)
+        api_account_changed(w->api, a->account);
+}
+
+static void write_server(void *arg, struct jsonw *w)
+{
+    status_write_server(((struct wiring *)arg)->status, w);
+}
+
+static void load_accounts_with_streams(struct wiring *w, const struct options *o)
+{
+    char *root = options_store_dir(o), *dir = NULL;
+    struct mf_buf b = MF_BUF_INIT;
+
+    if (root != NULL) {
+        mf_buf_printf(&b, "%s/jetstream", root);
+        dir = mf_buf_failed(&b) ? NULL : mf_slice_dup(mf_buf_slice(&b));
+    }
+    if (dir != NULL)
+        operator_load_folders(w->op, dir);
+    mf_buf_fini(&b);
+    free(root);
+    free(dir);
+}
+
 static int open_operator(void *arg, struct server *s, const struct options *o, struct mf_error *e)
 {
     struct wiring *w = arg;
@@ -30,9 +61,25 @@ static int open_operator(void *arg, struct server *s, const struct options *o, s
                                    .options = o,
                                    .server_key = &w->key,
                                    .arg = w,
-                                   .changed = account_changed};
+                                   .write_server = write_server,
+                                   .changed = account_changed,
+                                   .gone = account_gone};
 
-    return o->operator_set ? operator_open(&w->op, &setup, e) : 0;
+    if (!o->operator_set)
+        return 0;
+    if (operator_open(&w->op, &setup, e) != 0)
+        return e->code;
+    if (o->jetstream.enabled)
+        load_accounts_with_streams(w, o);
+    return 0;
+}
+
+static void reload_operator(void *arg, const struct options *o)
+{
+    struct wiring *w = arg;
+
+    if (w->op != NULL)
+        operator_reload(w->op, o);
 }
 
 static bool close_operator(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
@@ -226,8 +273,11 @@ static bool close_status(void *arg, void (*closed)(void *closed_arg), void *clos
 
 int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *e)
 {
-    w->modules[0] = (struct server_module){
-        .name = "operator mode", .arg = w, .open = open_operator, .close = close_operator};
+    w->modules[0] = (struct server_module){.name = "operator mode",
+                                           .arg = w,
+                                           .open = open_operator,
+                                           .reload = reload_operator,
+                                           .close = close_operator};
     w->modules[1] = (struct server_module){.name = "JetStream",
                                            .arg = w,
                                            .open = open_jetstream,

@@ -230,7 +230,8 @@ bool claims_close(struct claims *c, void (*closed)(void *arg), void *arg)
     mf_list_each_safe(pos, next, &c->requests)
     {
         struct claims_request *q = mf_container(pos, struct claims_request, link);
-        bool waits = q->lookup.resolver != NULL || q->walk.resolver != NULL;
+        bool waits = q->lookup.resolver != NULL || q->walk.resolver != NULL || q->turn.queued;
+        loop_defer_cancel(c->setup.loop, &q->turn);
         resolver_cancel(&q->lookup);
         resolver_walk_cancel(&q->walk);
         if (waits)

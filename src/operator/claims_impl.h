@@ -49,6 +49,8 @@ struct claims_request {
     struct resolver_walk walk;
     struct mf_buf out;
     struct jsonw json;
+    struct loop_defer
+        turn;       /* UPDATE without a directory: accounts do not change inside deliver() */
     size_t done, n; /* DELETE: accounts */
 };
 

@@ -75,6 +75,11 @@ static void apply_loaded(struct claims_request *q)
         claims_answer(q, q->account, words_of(c)->updated);
 }
 
+static void apply_later(struct loop_defer *d)
+{
+    apply_loaded(mf_container(d, struct claims_request, turn));
+}
+
 static void update_stored(struct resolver_change *change, int rc, const char *why)
 {
     struct claims_request *q = mf_container(change, struct claims_request, change);
@@ -111,7 +116,8 @@ void claims_run_update(struct claims_request *q)
     }
     snprintf(q->account, sizeof q->account, "%s", q->jwt->sub);
     if (!resolver_is_directory(c->resolver)) {
-        apply_loaded(q);
+        q->turn.fn = apply_later;
+        loop_defer(c->setup.loop, &q->turn);
     } else if (c->kind == OPTIONS_RESOLVER_CACHE && !c->setup.loaded(c->setup.arg, q->account)) {
         claims_answer(q, q->account, say->skipped);
     } else {

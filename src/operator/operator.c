@@ -58,64 +58,150 @@ static void resolver_closed(void *arg)
     closed(closed_arg);
 }
 
-bool operator_close(struct operator* op, void (*closed)(void *arg), void *arg)
+static void close_accounts(struct operator* op)
 {
     struct table_node *n;
     size_t start = 0;
 
-    if (op == NULL)
-        return true;
+    loop_timer_free(op->fetch);
+    op->fetch = NULL;
     while ((n = table_any(&op->accounts, &start)) != NULL)
         operator_entry_free(mf_container(n, struct operator_entry, node));
     table_fini(&op->accounts);
+    accounts_set_gate(op->setup.accounts, NULL, NULL);
+}
+
+static void services_closed(void *arg)
+{
+    struct operator* op = arg;
+
+    if (resolver_close(op->resolver, resolver_closed, op))
+        resolver_closed(op);
+}
+
+bool operator_close(struct operator* op, void (*closed)(void *arg), void *arg)
+{
+    if (op == NULL)
+        return true;
     op->closed = closed;
     op->closed_arg = arg;
-    if (!resolver_close(op->resolver, resolver_closed, op))
+    close_accounts(op);
+    if (!claims_close(op->services, services_closed, op) ||
+        !resolver_close(op->resolver, resolver_closed, op))
         return false;
     operator_free(op);
     return true;
 }
 
-/* --- start ------------------------------------------------------------------------------------ */
+/* --- reload ------------------------------------------------------------------------------------
+ */
 
-struct first_load { /* an account that the start waits for */
-    struct operator_load load;
-    struct operator* op;
-    char why[160]; /* "": it is there */
+struct reload {
+    struct operator_entry **all;
+    size_t n;
 };
 
-static void first_loaded(struct operator_load *q, struct operator_account *a, const char *why)
+static void collect_entry(void *arg, struct table_node *n)
 {
-    struct first_load *f = mf_container(q, struct first_load, load);
+    struct reload *r = arg;
+    struct operator_entry *en = mf_container(n, struct operator_entry, node);
 
-    if (a == NULL)
-        snprintf(f->why, sizeof f->why, "%s", why);
-    if (--f->op->opening == 0)
-        loop_stop(f->op->setup.loop);
+    if (en->claims != NULL)
+        r->all[r->n++] = en;
 }
 
-static void load_first(struct operator* op, struct first_load *f, const char *key)
+static void follow_preload(struct operator* op)
 {
-    *f = (struct first_load){.load.done = first_loaded, .op = op};
-    snprintf(f->load.account, sizeof f->load.account, "%s", key);
-    op->opening++;
-    operator_load(op, &f->load);
+    struct table_scan scan;
+    struct reload r = {.all = calloc(op->accounts.count + 1, sizeof *r.all)};
+
+    if (r.all == NULL) {
+        log_error("resolver_preload: out of memory: accounts stay as they are");
+        return;
+    }
+    table_scan_begin(&scan, &op->accounts);
+    while (table_scan(&op->accounts, &scan, collect_entry, &r))
+        ;
+    for (size_t i = 0; i < r.n; i++) {
+        r.all[i]->reloads = true;
+        operator_load_start(r.all[i]);
+    }
+    free(r.all);
 }
 
-static int load_system(struct operator* op, struct mf_error *e)
+void operator_reload(struct operator* op, const struct options *o)
 {
-    const struct options *o = op->setup.options;
-    struct first_load f;
+    const struct options_resolver *was = &op->setup.options->operators->resolver,
+                                  *now = &o->operators->resolver;
+    bool same = was->kind == now->kind;
+    struct mf_error e;
 
-    if (o->no_system_account || o->system_account == NULL ||
-        strcmp(o->system_account, ACCOUNT_SYSTEM) == 0)
-        return 0;
-    load_first(op, &f, o->system_account);
-    loop_run(op->setup.loop);
-    operator_load_cancel(&f.load);
-    return f.why[0] == '\0' ? 0
-                            : mf_fail(e, MF_NOTFOUND, "error resolving system account: %s", f.why);
+    op->setup.options = o;
+    trust_move(op->trust, o);
+    if (!same)
+        log_warn("resolver: another kind is used after a restart");
+    else if (resolver_reload(op->resolver, o, &e) != 0)
+        log_error("resolver: %s", e.text);
+    else if (now->kind == OPTIONS_RESOLVER_MEM)
+        follow_preload(op);
 }
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+/* --- the services about JWTs --------------------------------------------------------------------
+ */
+
+static void write_server(void *arg, struct jsonw *w)
+{
+    const struct operator* op = arg;
+
+    if (op->setup.write_server != NULL)
+        op->setup.write_server(op->setup.arg, w);
+}
+
+static bool is_loaded(void *arg, const char *account)
+{
+    return operator_account_find(arg, account) != NULL;
+}
+
+static int apply_jwt(void *arg, const char *account, struct mf_slice jwt, struct mf_error *e)
+{
+    struct operator_entry *en = operator_entry_find(arg, account);
+
+    if (en == NULL || en->claims == NULL)
+        return mf_fail(e, MF_NOTFOUND, "account not loaded");
+    if (operator_account_apply(en, jwt, e) != 0)
+        return e->code;
+    operator_load_needs(en);
+    operator_load_answer(en);
+    return 0;
+}
+
+static void jwt_removed(void *arg, const char *account)
+{
+    struct operator_entry *en = operator_entry_find(arg, account);
+
+    if (en != NULL && en->claims != NULL && !en->deleted)
+        operator_account_delete(en);
+}
+
+static int open_services(struct operator* op, struct mf_error *e)
+{
+    struct claims_setup s = {.loop = op->setup.loop,
+                             .accounts = op->setup.accounts,
+                             .options = op->setup.options,
+                             .trust = op->trust,
+                             .resolver = op->resolver,
+                             .arg = op,
+                             .write_server = write_server,
+                             .loaded = is_loaded,
+                             .apply = apply_jwt,
+                             .removed = jwt_removed};
+
+    return claims_open(&op->services, &s, e);
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void open_undone(void *arg)
 {
@@ -133,7 +219,8 @@ int operator_open(struct operator** out, const struct operator_setup *s, struct 
     if (trust_new(&op->trust, s->options, loop_wall_ns(s->loop) / CLOCK_S, e) == 0 &&
         resolver_open(&op->resolver, &rs, e) == 0) {
         trust_log(op->trust);
-        if (load_system(op, e) == 0) {
+        operator_gate_open(op);
+        if (operator_system_load(op, e) == 0 && open_services(op, e) == 0) {
             *out = op;
             return 0;
         }

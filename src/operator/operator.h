@@ -26,7 +26,6 @@ struct operator_account { /* a loaded account; lives until gone() returns */
     const struct jwt *jwt;
     struct perms *defaults; /* of users without permissions of their own; NULL: everything */
     bool expired;           /* or deleted: its users are refused */
-    bool incomplete;        /* some import is not made */
     int64_t updated_ns;     /* wall clock: when these claims came */
 };
 
@@ -50,6 +49,12 @@ struct operator_setup {
  * be served yet.  Fails with nats-server's text, say without a system account in the preload. */
 MF_MUSTCHECK int operator_open(struct operator** out, const struct operator_setup *s,
                                struct mf_error *e);
+/* Loads the accounts that have a folder in this directory, of those that have streams.  Blocks
+ * likewise; the log names those that cannot be loaded.  NULL is fine. */
+void operator_load_folders(struct operator* op, const char *dir);
+/* After accounts_reload().  MEM: loaded accounts follow the new preload; those that are not in it
+ * any more are removed.  Another resolver is used after a restart.  O(loaded accounts). */
+void operator_reload(struct operator* op, const struct options *o);
 /* Requests that wait are cancelled first by their owners.  true: closed; false: closed() follows.
  * NULL is fine. */
 bool operator_close(struct operator* op, void (*closed)(void *arg), void *arg);
@@ -65,6 +70,10 @@ struct accounts *operator_accounts(const struct operator* op);
 
 /* NULL: not loaded.  O(1). */
 struct operator_account *operator_account_find(struct operator* op, const char *key);
+/* Some import of it is not made. */
+bool operator_account_incomplete(const struct operator_account *a);
+/* No JWT yet: see jwt above. */
+bool operator_account_stand_in(const struct operator_account *a);
 size_t operator_count(const struct operator* op); /* loaded ones */
 
 struct operator_load { /* the caller's; zeroed but for account, done and early */

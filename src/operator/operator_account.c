@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define LOOK_MOST_NS (600 * CLOCK_S) /* the wall clock may be set meanwhile */
+#define LOOK_MOST_S 600 /* the wall clock may be set meanwhile */
 
 int64_t operator_now_s(const struct operator* op)
 {
@@ -49,49 +49,56 @@ static int check_claims(const struct operator* op, const struct jwt *j, const ch
     return rc;
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
-static void wait_for_end(struct operator_entry *en)
+static void wait_for_time(struct operator_entry *en);
+
+static void account_expired(struct operator_entry *en)
 {
-    struct loop *l = en->op->setup.loop;
-    int64_t in_ns = en->claims->jwt->exp * CLOCK_S - loop_wall_ns(l);
-
-    loop_timer_arm(en->timer, loop_mono_ns(l) + (in_ns < LOOK_MOST_NS ? in_ns : LOOK_MOST_NS));
-}
-
-static void end_reached(void *arg)
-{
-    struct operator_entry *en = arg;
     const struct operator_setup *s = &en->op->setup;
 
-    if (en->a.expired)
-        return;
-    if (operator_now_s(en->op) < en->claims->jwt->exp) {
-        wait_for_end(en);
-        return;
-    }
-    log_info("Account [%s] expired", en->a.key);
     en->a.expired = true;
     if (s->ended != NULL)
         s->ended(s->arg, &en->a);
 }
 
-static void watch_end(struct operator_entry *en)
+/* The account expired, or a token of its imports did, or became valid. */
+static void time_reached(void *arg)
 {
+    struct operator_entry *en = arg;
     int64_t exp = en->claims->jwt->exp;
+    struct mf_error e;
 
-    en->a.expired = exp > 0 && exp <= operator_now_s(en->op);
-    if (exp == 0 || en->a.expired) {
-        loop_timer_stop(en->timer);
-        return;
+    if (!en->a.expired && exp > 0 && exp <= operator_now_s(en->op)) {
+        log_info("Account [%s] expired", en->a.key);
+        account_expired(en);
+    } else if (en->claims->options.nimports > 0 &&
+               accounts_recheck(en->op->setup.accounts, en->a.account, &e) != 0) {
+        log_error("Account [%s]: imports: %s", en->a.key, e.text);
     }
-    if (en->timer == NULL)
-        en->timer = loop_timer_new(en->op->setup.loop, end_reached, en);
-    if (en->timer == NULL)
+    wait_for_time(en);
+}
+
+static void wait_for_time(struct operator_entry *en)
+{
+    struct loop *l = en->op->setup.loop;
+    int64_t now_s = operator_now_s(en->op), exp = en->claims->jwt->exp,
+            next = operator_gate_next(en->claims, now_s), in_ns;
+
+    if (exp > now_s && (next == 0 || exp < next))
+        next = exp;
+    if (next > 0 && en->timer == NULL)
+        en->timer = loop_timer_new(l, time_reached, en);
+    if (next > 0 && en->timer == NULL)
         log_error("Account [%s]: out of memory: it does not expire while the server runs",
                   en->a.key);
-    else
-        wait_for_end(en);
+    if (next == 0) {
+        loop_timer_stop(en->timer);
+    } else if (en->timer != NULL) {
+        in_ns =
+            next > now_s + LOOK_MOST_S ? LOOK_MOST_S * CLOCK_S : next * CLOCK_S - loop_wall_ns(l);
+        loop_timer_arm(en->timer, loop_mono_ns(l) + in_ns);
+    }
 }
 
 /* --- new claims ------------------------------------------------------------------------------- */
@@ -101,20 +108,25 @@ static int put_account(struct operator_entry *en, const struct operator_claims *
 {
     struct account *account;
 
+    int rc;
+
     *defaults = NULL;
     if (perms_new(defaults, c->options.default_permissions, e) != 0)
         return e->code;
-    if (accounts_put(en->op->setup.accounts, &c->options, &account, e) != 0) {
+    en->op->putting = c;
+    rc = accounts_put(en->op->setup.accounts, &c->options, &account, e);
+    en->op->putting = NULL;
+    if (rc != 0) {
         perms_release(*defaults);
-        return e->code;
+        return rc;
     }
     if (en->a.account == NULL)
         en->a.account = account_retain(account);
     return 0;
 }
 
-/* Takes c over. */
-static int replace_claims(struct operator_entry *en, struct operator_claims *c, struct mf_error *e)
+int operator_account_replace(struct operator_entry *en, struct operator_claims *c,
+                             struct mf_error *e)
 {
     const struct operator_setup *s = &en->op->setup;
     struct operator_claims *before = en->claims;
@@ -131,8 +143,8 @@ static int replace_claims(struct operator_entry *en, struct operator_claims *c, 
     en->a.jwt = c->jwt;
     en->a.defaults = defaults;
     en->a.updated_ns = loop_wall_ns(s->loop);
-    en->a.incomplete = account_each_fault(en->a.account, NULL, NULL) > 0;
-    watch_end(en);
+    en->a.expired = c->jwt->exp > 0 && c->jwt->exp <= operator_now_s(en->op);
+    wait_for_time(en);
     if (s->changed != NULL)
         s->changed(s->arg, &en->a, before == NULL ? NULL : before->jwt);
     perms_release(old);
@@ -159,5 +171,51 @@ int operator_account_apply(struct operator_entry *en, struct mf_slice text, stru
     }
     if (operator_claims_new(&c, j, e) != 0)
         return e->code;
-    return replace_claims(en, c, e);
+    return operator_account_replace(en, c, e);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void operator_account_delete(struct operator_entry *en)
+{
+    const struct operator_setup *s = &en->op->setup;
+
+    en->deleted = true;
+    en->claims->options.js.enabled = false; /* its files stay */
+    if (s->changed != NULL)
+        s->changed(s->arg, &en->a, en->a.jwt);
+    account_expired(en);
+}
+
+static void account_gone(void *arg, struct account *a)
+{
+    struct operator_entry *en = arg;
+    const struct operator_setup *s = &en->op->setup;
+
+    (void)a;
+    if (s->gone != NULL)
+        s->gone(s->arg, &en->a);
+}
+
+void operator_account_drop(struct operator_entry *en)
+{
+    struct mf_error e;
+
+    log_info("Reloaded: deleting account [removed]: \"%s\"", en->a.key);
+    if (accounts_drop(en->op->setup.accounts, en->a.key, account_gone, en, &e) != 0) {
+        log_error("Account [%s] stays: %s", en->a.key, e.text);
+        operator_load_answer(en);
+        return;
+    }
+    operator_claims_free(en->claims);
+    en->claims = NULL;
+    en->op->nloaded--;
+    account_release(en->a.account);
+    en->a.account = NULL;
+    operator_load_answer(en);
+}
+
+bool operator_account_incomplete(const struct operator_account *a)
+{
+    return account_each_fault(a->account, NULL, NULL) > 0;
 }

@@ -77,6 +77,10 @@ int operator_claims_new(struct operator_claims **out, struct jwt *j, struct mf_e
     c->options.name = j->sub;
     take_limits(&c->options, &j->account->limits);
     take_defaults(c, &j->account->default_permissions);
+    if (operator_share_take(c) != 0) {
+        operator_claims_free(c);
+        return mf_fail(e, MF_NOMEM, "account");
+    }
     *out = c;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* operator_load.c: accounts are loaded when somebody asks for them: one look-up for each account,
  * however many ask.
  *
- * Happy path: operator_load() starts a look-up; jwt_found() takes the claims, starts to load the
+ * Happy path: operator_load() starts a look-up; take_found() takes the claims, starts to load the
  * accounts that they import from, and tells all who wait when those have come, too, or have failed:
  * a client's first request finds its imports.  Two accounts that import from each other wait only
  * until the other one is there.  Failure: those who wait are told why, and an account that nobody
@@ -58,6 +58,8 @@ void operator_entry_free(struct operator_entry *en)
 
     needs_end(en);
     resolver_cancel(&en->lookup);
+    loop_defer_cancel(op->setup.loop, &en->turn);
+    free(en->found);
     loop_timer_free(en->timer);
     table_del(&op->accounts, &en->node);
     op->nloaded -= en->claims != NULL;
@@ -83,14 +85,18 @@ static void finish_load(struct operator_load *q, struct operator_account *a, con
     q->done(q, a, a == NULL ? why : NULL);
 }
 
-static bool is_ready(const struct operator_entry *en)
+static bool is_idle(const struct operator_entry *en)
 {
-    return en->lookup.resolver == NULL && en->needs_open == 0;
+    return en->lookup.resolver == NULL && en->found == NULL;
 }
 
-/* Answers those who wait; only: not those who wait for imports.  May free an entry that nobody
- * knows. */
-static void answer_waiting(struct operator_entry *en)
+static bool is_ready(const struct operator_entry *en)
+{
+    return is_idle(en) && en->needs_open == 0;
+}
+
+/* An importer does not wait for the imports of its exporter. */
+void operator_load_answer(struct operator_entry *en)
 {
     bool usable = en->claims != NULL && !en->deleted, ready = is_ready(en);
     struct mf_list all, *n;
@@ -99,7 +105,7 @@ static void answer_waiting(struct operator_entry *en)
     mf_list_move(&all, &en->waiting);
     while ((n = mf_list_pop(&all)) != NULL) {
         struct operator_load *q = mf_container(n, struct operator_load, link);
-        if (ready || q->early)
+        if (ready || (q->early && is_idle(en)))
             finish_load(q, usable ? &en->a : NULL, en->why);
         else
             mf_list_push(&en->waiting, &q->link);
@@ -108,21 +114,52 @@ static void answer_waiting(struct operator_entry *en)
         operator_entry_free(en);
 }
 
-static void jwt_found(struct resolver_lookup *lookup, int rc, struct mf_slice jwt, const char *why)
+static void take_found(struct loop_defer *d)
 {
-    struct operator_entry *en = mf_container(lookup, struct operator_entry, lookup);
+    struct operator_entry *en = mf_container(d, struct operator_entry, turn);
+    char *text = en->found;
     struct mf_error e;
 
-    en->why = "account missing";
-    if (rc != 0) {
-        log_debug("Account fetch failed for %s: %s", en->a.key, why);
-    } else if ((rc = operator_account_apply(en, jwt, &e)) != 0) {
+    en->found = NULL;
+    en->reloads = false;
+    if (operator_account_apply(en, mf_str(text), &e) == 0) {
+        operator_load_needs(en);
+    } else {
         log_warn("Account %s cannot be used: %s", en->a.key, e.text);
         en->why = "account validation failed";
     }
-    if (rc == 0)
-        operator_load_needs(en);
-    answer_waiting(en);
+    free(text);
+    operator_load_answer(en);
+}
+
+/* May run inside deliver(), with the answer of another server. */
+static void jwt_found(struct resolver_lookup *lookup, int rc, struct mf_slice jwt, const char *why)
+{
+    struct operator_entry *en = mf_container(lookup, struct operator_entry, lookup);
+
+    en->why = "account missing";
+    if (rc == 0 && (en->found = mf_slice_dup(jwt)) != NULL) {
+        en->turn.fn = take_found;
+        loop_defer(en->op->setup.loop, &en->turn);
+        return;
+    }
+    log_debug("Account fetch failed for %s: %s", en->a.key, why);
+    if (rc == MF_NOTFOUND && en->reloads && en->claims != NULL)
+        operator_account_drop(en);
+    else
+        operator_load_answer(en);
+}
+
+void operator_load_start(struct operator_entry *en)
+{
+    struct operator* op = en->op;
+
+    if (!is_idle(en))
+        return;
+    en->asked_ns = loop_mono_ns(op->setup.loop);
+    en->lookup = (struct resolver_lookup){.done = jwt_found};
+    memcpy(en->lookup.account, en->a.key, sizeof en->a.key);
+    resolver_lookup(op->resolver, &en->lookup);
 }
 
 /* --- accounts to import from ------------------------------------------------------------------ */
@@ -136,7 +173,7 @@ static void need_met(struct operator_load *q, struct operator_account *a, const 
         log_warn("Can't locate account [%s] for import of account [%s]: %s", q->account, en->a.key,
                  why);
     if (--en->needs_open == 0)
-        answer_waiting(en);
+        operator_load_answer(en);
 }
 
 void operator_load_needs(struct operator_entry *en)
@@ -166,15 +203,16 @@ void operator_load_needs(struct operator_entry *en)
 static void answer_now(struct loop_defer *d)
 {
     struct operator_load *q = mf_container(d, struct operator_load, turn);
-    struct operator_account *a = operator_account_find(q->op, q->account);
+    struct operator_entry *en = operator_entry_find(q->op, q->account);
+    bool usable = en != NULL && en->claims != NULL && !en->deleted;
 
-    finish_load(q, a, "out of memory");
+    finish_load(q, usable ? &en->a : NULL, en == NULL ? "out of memory" : "account missing");
 }
 
 /* An expired or deleted account is looked up again, at most once a second. */
 static bool wants_lookup(const struct operator_entry *en)
 {
-    if (en->lookup.resolver != NULL || (en->claims != NULL && !en->a.expired && !en->deleted))
+    if (en->claims != NULL && !en->a.expired)
         return false;
     return en->claims == NULL || loop_mono_ns(en->op->setup.loop) - en->asked_ns >= CLOCK_S;
 }
@@ -187,13 +225,9 @@ void operator_load(struct operator* op, struct operator_load *q)
     mf_list_init(&q->link);
     if (en == NULL)
         en = operator_entry_new(op, q->account);
-    if (en != NULL && wants_lookup(en)) {
-        en->asked_ns = loop_mono_ns(op->setup.loop);
-        en->lookup = (struct resolver_lookup){.done = jwt_found};
-        memcpy(en->lookup.account, en->a.key, sizeof en->a.key);
-        resolver_lookup(op->resolver, &en->lookup);
-    }
-    if (en != NULL && (en->lookup.resolver != NULL || (!q->early && en->needs_open > 0))) {
+    if (en != NULL && wants_lookup(en))
+        operator_load_start(en);
+    if (en != NULL && !is_ready(en) && (!q->early || !is_idle(en))) {
         mf_list_push(&en->waiting, &q->link);
         return;
     }

@@ -65,6 +65,12 @@ int trust_new(struct trust **out, const struct options *o, int64_t now_s, struct
     return 0;
 }
 
+void trust_move(struct trust *t, const struct options *o)
+{
+    t->o = o;
+    t->p = o->operators;
+}
+
 void trust_free(struct trust *t)
 {
     free(t);

@@ -13,6 +13,8 @@ struct trust;
 /* o must outlive it.  now_s: seconds since 1970.  MF_DENIED: an operator's JWT expired. */
 MF_MUSTCHECK int trust_new(struct trust **out, const struct options *o, int64_t now_s,
                            struct mf_error *e);
+/* Another configuration, with the same operators. */
+void trust_move(struct trust *t, const struct options *o);
 void trust_free(struct trust *t); /* NULL is fine */
 
 /* May this key sign accounts? */

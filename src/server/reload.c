@@ -59,6 +59,11 @@ static void account_gone(void *arg, struct account *a)
     }
 }
 
+void server_account_gone(struct server *s, struct account *a)
+{
+    account_gone(s, a);
+}
+
 /* Closes clients whose credentials were removed; the others get the new limits and permissions. */
 static void recheck_clients(struct server *s, const struct auth *old)
 {

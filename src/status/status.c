@@ -93,3 +93,9 @@ void status_close(struct status *s)
     js_status_free(s->js);
     free(s);
 }
+
+void status_write_server(struct status *s, struct jsonw *w)
+{
+    if (s != NULL)
+        sys_write_server(s->sys, w);
+}

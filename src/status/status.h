@@ -17,6 +17,9 @@ MF_MUSTCHECK int status_open(struct status **out, struct server *s, struct api *
 void status_leaving(struct status *s); /* sends the last event; the clients are still connected */
 void status_close(struct status *s);   /* NULL is fine */
 
+/* The members of "server" in answers and events.  NULL writes none. */
+void status_write_server(struct status *s, struct jsonw *w);
+
 /* Leaf links, which must outlive the status. */
 void status_show_leaf(struct status *s, struct leaf *lf);
 /* A link became usable, or a usable one ended.  NULL is fine. */
