@@ -1,4 +1,4 @@
-// soak.mjs [--minutes=N] [--pair=HUB-LEAF] [--seed=S]: a link that is ill-treated at random, and an observer who counts.
+// soak.mjs [--minutes=N] [--events=N] [--pair=HUB-LEAF] [--seed=S]: a link that is ill-treated at random, and an observer who counts.
 //
 // Both sides publish into streams of their own, with and without a lifetime; mirrors and sources copy both ways.  Meanwhile the link is cut,
 // its bytes are swallowed, and processes are killed with -9 and started again.  In the end: everything acknowledged is in its stream, once;
@@ -12,7 +12,8 @@ import { mirrorOn, own, reaches, read, SIDES, sourceOn, stateOf } from "./lib/co
 import { leafz, linked, Setup } from "./lib/setup.mjs";
 
 const flags = new Map(process.argv.slice(2).map((a) => a.replace(/^--/, "").split("=")));
-const minutes = Number(flags.get("minutes") ?? 5);
+const events = Number(flags.get("events") ?? Infinity);
+const minutes = Number(flags.get("minutes") ?? (events === Infinity ? 5 : 120));
 const [hub, leaf] = (flags.get("pair") ?? "nats-mayfly").split("-");
 const seed = Number(flags.get("seed") ?? Date.now() % 1000000007);
 const dice = seeded(seed);
@@ -145,7 +146,7 @@ async function checkSide(w, side, publisher) {
 
 const t = new Setup({ hub, leaf });
 try {
-  console.log(`# hub ${hub}, leaf ${leaf}, ${minutes} minutes, --seed=${seed}`);
+  console.log(`# hub ${hub}, leaf ${leaf}, ${events} events or ${minutes} minutes, --seed=${seed}`);
   const w = await build(t);
   await linked(w.hubNc, w.leafNc);
   await streams(w);
@@ -154,7 +155,8 @@ try {
   const running = Object.values(publishers).map((p) => p.run());
   const before = memory(w.leaf);
   const done = {};
-  for (const end = Date.now() + minutes * 60000; Date.now() < end; ) {
+  const end = Date.now() + minutes * 60000;
+  for (let n = 0; n < events && Date.now() < end; n++) {
     await sleep(300 + dice(3000));
     const deed = CHOICE[dice(CHOICE.length)];
     done[deed] = (done[deed] ?? 0) + 1;
