@@ -72,6 +72,7 @@ struct login {
     int port;
     uint64_t cid;
     enum login_kind kind;
+    bool through_proxy;          /* a trusted proxy signed the nonce; proxy_required asks for one */
     const struct net_conn *conn; /* its TLS peer; NULL in tests */
     int64_t start_ns;            /* wall clock: since when it is connected */
     /* Once, never from inside start(): a result, or a refusal.  Both are borrowed for the call, but

@@ -16,6 +16,8 @@
     X(REASON_AUTH_TIMEOUT, "Authentication Timeout", 1008)                                         \
     X(REASON_AUTH_EXPIRED, "Authentication Expired", 1008)                                         \
     X(REASON_REVOKED, "Credentials Revoked", 1008)                                                 \
+    X(REASON_PROXY_NOT_TRUSTED, "Proxy Not Trusted", 1011)                                         \
+    X(REASON_PROXY_REQUIRED, "Proxy Required", 1011)                                               \
     X(REASON_SLOW_PENDING, "Slow Consumer (Pending Bytes)", 1008)                                  \
     X(REASON_SLOW_DEADLINE, "Slow Consumer (Write Deadline)", 1008)                                \
     X(REASON_MAX_CONNECTIONS, "Maximum Connections Exceeded", 1008)                                \
