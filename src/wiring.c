@@ -17,9 +17,19 @@ static void account_changed(void *arg, struct operator_account *a, const struct 
 {
     struct wiring *w = arg;
 
-    (void)before;
+    if (before != NULL && w->login.op != NULL)
+        server_account_renew(w->server, a->account);
     if (w->api != NULL)
         api_account_changed(w->api, a->account);
+}
+
+/* Its users are renewed, and find that it is expired. */
+static void account_ended(void *arg, struct operator_account *a)
+{
+    struct wiring *w = arg;
+
+    if (w->login.op != NULL)
+        server_account_renew(w->server, a->account);
 }
 
 /* A reload removed it. */
@@ -63,12 +73,15 @@ static int open_operator(void *arg, struct server *s, const struct options *o, s
                                    .arg = w,
                                    .write_server = write_server,
                                    .changed = account_changed,
+                                   .ended = account_ended,
                                    .gone = account_gone};
 
     if (!o->operator_set)
         return 0;
+    w->server = s; /* claims may change before the start is over */
     if (operator_open(&w->op, &setup, e) != 0)
         return e->code;
+    operator_login_open(&w->login, w->op);
     if (o->jetstream.enabled)
         load_accounts_with_streams(w, o);
     return 0;
@@ -88,6 +101,7 @@ static bool close_operator(void *arg, void (*closed)(void *closed_arg), void *cl
     struct operator* op = w->op;
 
     w->op = NULL;
+    operator_login_close(&w->login);
     return operator_close(op, closed, closed_arg);
 }
 
@@ -297,6 +311,7 @@ int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *
                                            .close = close_status};
     jwt_key_random(&w->key, NKEY_SERVER);
     setup->id = w->key.text;
+    setup->login = &w->login.service;
     setup->modules = w->modules;
     setup->nmodules = MF_COUNT(w->modules);
     if (server_start(&w->server, w->loop, setup, e) == 0)

@@ -4,14 +4,16 @@
 #define MAYFLY_WIRING_H
 
 #include "jwt/jwt.h"
+#include "operator/operator_login.h"
 #include "server/server_state.h"
 
 struct wiring {
     struct loop *loop;
     struct server *server; /* NULL: not started, or ended */
     struct operator* op;   /* NULL: not in operator mode */
-    struct jwt_key key;    /* of the server's id */
-    struct api *api;       /* NULL: no JetStream */
+    struct operator_login login;
+    struct jwt_key key; /* of the server's id */
+    struct api *api;    /* NULL: no JetStream */
     struct status *status;
     struct leaf *leaf;
     struct server_observer leaf_observer;

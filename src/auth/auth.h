@@ -85,6 +85,8 @@ MF_MUSTCHECK int auth_renew(const struct auth *a, const struct auth_present *c,
 /* Texts of keys: codec/nkey.h. */
 /* sig: base64url without padding, or standard base64. */
 bool nkey_verify(struct mf_slice public_text, struct mf_slice nonce, struct mf_slice sig);
+/* The same by a key of any kind, not a user's alone. */
+bool nkey_verify_any(struct mf_slice public_text, struct mf_slice nonce, struct mf_slice sig);
 /* A fresh server identity: "N..." (the server id). */
 void nkey_random(char dst[NKEY_TEXT], enum nkey_kind kind);
 

@@ -20,14 +20,28 @@ static bool decode_sig(uint8_t out[crypto_sign_BYTES], struct mf_slice sig)
     return false;
 }
 
-bool nkey_verify(struct mf_slice public_text, struct mf_slice nonce, struct mf_slice sig)
+static bool verify_signature(struct mf_slice public_text, enum nkey_kind kind,
+                             struct mf_slice nonce, struct mf_slice sig)
 {
     uint8_t key[32], bytes[crypto_sign_BYTES];
 
     if (sodium_init() < 0 || sig.len == 0 || nonce.len == 0)
         return false;
-    return nkey_decode(public_text, NKEY_USER, key) == 0 && decode_sig(bytes, sig) &&
+    return nkey_decode(public_text, kind, key) == 0 && decode_sig(bytes, sig) &&
            crypto_sign_verify_detached(bytes, nonce.ptr, nonce.len, key) == 0;
+}
+
+bool nkey_verify(struct mf_slice public_text, struct mf_slice nonce, struct mf_slice sig)
+{
+    return verify_signature(public_text, NKEY_USER, nonce, sig);
+}
+
+bool nkey_verify_any(struct mf_slice public_text, struct mf_slice nonce, struct mf_slice sig)
+{
+    enum nkey_kind kind;
+
+    return nkey_is_public(public_text, &kind) && kind != NKEY_CURVE &&
+           verify_signature(public_text, kind, nonce, sig);
 }
 
 void nkey_random(char dst[NKEY_TEXT], enum nkey_kind kind)

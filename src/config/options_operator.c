@@ -289,11 +289,6 @@ void opt_finish_operator(struct opt *c)
         check_version(c, p->operators[i]);
     take_system_account(c);
     opt_finish_resolver(c);
-    if (o->operator_set)
-        opt_warn(
-            c, opt_place(o, p->noperators > 0 ? "operator" : "trusted_keys"),
-            "%s: accepted, logins with JWTs are not active in this version: clients are refused",
-            p->noperators > 0 ? "operator" : "trusted_keys");
     if (p->pinned.n > 0 && mf_has_text(o->system_account))
         opt_list_add(c, &p->pinned, o->system_account);
 }

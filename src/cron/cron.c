@@ -200,6 +200,20 @@ int cron_check_zone(struct mf_slice zone)
     return rc;
 }
 
+int cron_local_time(struct mf_slice zone, int64_t t_s, int32_t *offset_s, int64_t *until_s)
+{
+    struct zone *z;
+    int rc = open_zone(&z, zone);
+
+    if (rc == 0) {
+        struct zone_span span = zone_at(z, t_s);
+        *offset_s = span.offset_s;
+        *until_s = span.end_s;
+    }
+    zone_close(z);
+    return rc;
+}
+
 int cron_parse(struct cron **out, struct mf_slice pattern, struct mf_slice zone)
 {
     struct cron c = {0}, *kept;

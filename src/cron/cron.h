@@ -22,6 +22,10 @@ MF_MUSTCHECK int cron_parse(struct cron **out, struct mf_slice pattern, struct m
 /* Checks the zone alone, as cron_parse does: a message without a pattern may not name a wrong one
  * either. */
 MF_MUSTCHECK int cron_check_zone(struct mf_slice zone);
+/* Local time in a zone (as above): *offset_s ahead of UTC at the second t_s, and before *until_s,
+ * when the offset may become another one (INT64_MAX: it stays).  0 or a cron_error. */
+MF_MUSTCHECK int cron_local_time(struct mf_slice zone, int64_t t_s, int32_t *offset_s,
+                                 int64_t *until_s);
 void cron_free(struct cron *c); /* NULL is fine */
 bool cron_once(const struct cron *c);
 

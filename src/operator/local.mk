@@ -3,7 +3,8 @@ noinst_LIBRARIES += %D%/liboperator.a
 %C%_liboperator_a_SOURCES = \
 	%D%/claims.c %D%/claims.h %D%/claims_ask.c %D%/claims_impl.h %D%/claims_update.c \
 	%D%/dir_change.c %D%/dir_impl.h %D%/dir_walk.c %D%/resolver_dir.c \
-	%D%/operator.c %D%/operator.h %D%/operator_account.c %D%/operator_claims.c %D%/operator_gate.c %D%/operator_share.c %D%/operator_system.c %D%/operator_impl.h %D%/operator_load.c %D%/operator_login.h %D%/user_rights.h \
+	%D%/operator.c %D%/operator.h %D%/operator_account.c %D%/operator_claims.c %D%/operator_gate.c %D%/operator_share.c %D%/operator_system.c %D%/operator_impl.h %D%/operator_load.c %D%/operator_admit.c %D%/operator_login.c %D%/operator_login.h \
+	%D%/operator_user.c %D%/operator_user_impl.h %D%/user_rights.c %D%/user_rights.h \
 	%D%/dir_file.c %D%/dir_file_impl.h %D%/dir_index.c %D%/dir_index_impl.h %D%/resolver.c %D%/resolver.h %D%/resolver_impl.h \
 	%D%/resolver_mem.c %D%/resolver_url.c %D%/token.c %D%/token_impl.h %D%/trust.c %D%/trust.h
 %C%_liboperator_a_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS)

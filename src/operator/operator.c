@@ -40,6 +40,11 @@ size_t operator_count(const struct operator* op)
     return op->nloaded;
 }
 
+uint64_t operator_pinned_fails(const struct operator* op)
+{
+    return op->pinned_fails;
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static void operator_free(struct operator* op)

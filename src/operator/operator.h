@@ -75,6 +75,8 @@ bool operator_account_incomplete(const struct operator_account *a);
 /* No JWT yet: see jwt above. */
 bool operator_account_stand_in(const struct operator_account *a);
 size_t operator_count(const struct operator* op); /* loaded ones */
+/* Logins that resolver_pinned_accounts refused. */
+uint64_t operator_pinned_fails(const struct operator* op);
 
 struct operator_load { /* the caller's; zeroed but for account, done and early */
     char account[NKEY_TEXT];

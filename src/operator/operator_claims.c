@@ -1,5 +1,6 @@
 /* operator_claims.c: what the claims of an account say, as the options of an account. */
 #include "operator/operator_impl.h"
+#include "operator/user_rights.h"
 
 #include <stdlib.h>
 
@@ -37,34 +38,6 @@ static void take_limits(struct options_account *o, const struct jwt_account_limi
     o->js = js_limits(&l->js);
 }
 
-static void take_list(struct options_list *to, const struct json_strs *from)
-{
-    to->items = from->at;
-    to->n = from->n;
-}
-
-static void take_defaults(struct operator_claims *c, const struct jwt_permissions *p)
-{
-    struct options_permissions *d = &c->defaults;
-
-    if (jwt_permissions_empty(p))
-        return;
-    take_list(&d->publish.allow, &p->pub.allow);
-    take_list(&d->publish.deny, &p->pub.deny);
-    take_list(&d->subscribe.allow, &p->sub.allow);
-    take_list(&d->subscribe.deny, &p->sub.deny);
-    d->publish.allow_set = p->pub.allow.n > 0;
-    d->subscribe.allow_set = p->sub.allow.n > 0;
-    if (p->resp != NULL) {
-        d->responses_set = true;
-        d->responses_max = p->resp->max;
-        d->responses_expires_ns = p->resp->ttl_ns;
-        if (!d->publish.allow_set) /* nothing but answers may be published */
-            d->publish.allow_set = true;
-    }
-    c->options.default_permissions = d;
-}
-
 int operator_claims_new(struct operator_claims **out, struct jwt *j, struct mf_error *e)
 {
     struct operator_claims *c = calloc(1, sizeof *c);
@@ -76,8 +49,11 @@ int operator_claims_new(struct operator_claims **out, struct jwt *j, struct mf_e
     c->jwt = j;
     c->options.name = j->sub;
     take_limits(&c->options, &j->account->limits);
-    take_defaults(c, &j->account->default_permissions);
-    if (operator_share_take(c) != 0) {
+    if (!jwt_permissions_empty(&j->account->default_permissions)) {
+        user_rights_options(&c->defaults, &j->account->default_permissions);
+        c->options.default_permissions = &c->defaults;
+    }
+    if (operator_share_take(c) != 0 || operator_scopes_take(c) != 0) {
         operator_claims_free(c);
         return mf_fail(e, MF_NOMEM, "account");
     }

@@ -21,6 +21,7 @@ struct operator_claims {
     const struct jwt_export **exports;   /* beside options.exports */
     struct operator_token *tokens;       /* beside options.imports */
     struct options_permissions defaults; /* of users without permissions of their own */
+    uint64_t *scopes; /* beside the signing keys of jwt: hashes of all that it says about each */
     struct arena mem;
 };
 /* Takes over j, also on failure. */
@@ -28,6 +29,7 @@ MF_MUSTCHECK int operator_claims_new(struct operator_claims **out, struct jwt *j
                                      struct mf_error *e);
 void operator_claims_free(struct operator_claims *c); /* NULL is fine */
 MF_MUSTCHECK int operator_share_take(struct operator_claims *c);
+MF_MUSTCHECK int operator_scopes_take(struct operator_claims *c);
 void operator_gate_open(struct operator* op);
 int64_t operator_gate_next(const struct operator_claims *c, int64_t now_s);
 
@@ -62,6 +64,7 @@ struct operator
     struct loop_timer *fetch; /* of the system account, which is a stand-in */
     struct table accounts;    /* operator_entry.node */
     size_t nloaded;
+    uint64_t pinned_fails;                 /* logins into accounts that are not pinned */
     const struct operator_claims *putting; /* during accounts_put() */
     size_t opening;                        /* look-ups that operator_open() waits for */
     void (*closed)(void *arg);

@@ -12,6 +12,7 @@
 #define MAYFLY_OPERATOR_LOGIN_H
 
 #include "operator/operator.h"
+#include "loop/work.h"
 #include "session/login.h"
 
 /* --- one user JWT ------------------------------------------------------------------------------
@@ -52,6 +53,8 @@ struct operator_admission {    /* the caller's; zeroed but for its first part */
     /* The operator's: */
     struct operator* op; /* NULL: finished */
     struct operator_load load;
+    struct loop_defer turn;
+    const char *signature; /* NULL: not looked at yet; "": it is good */
     char why[300];
 };
 void operator_admit(struct operator* op, struct operator_admission *q);
@@ -70,7 +73,9 @@ MF_MUSTCHECK int operator_renew(struct operator* op, struct account *a, struct l
 struct operator_login {
     struct login_service service;
     struct operator* op;
-    struct mf_list pending; /* logins under way */
+    struct mf_list waiting; /* logins whose JWT is not decoded yet */
+    struct work_owner work;
+    struct work_task task;
 };
 void operator_login_open(struct operator_login *l, struct operator* op);
 /* No login is under way any more. */

@@ -28,7 +28,9 @@ void client_refuse(struct client *c, const struct login_refusal *no)
 {
     char label[256], user[256];
 
-    if (no != NULL && no->why != NULL)
+    if (no != NULL && no->why != NULL && no->loud)
+        log_error("%s - %s", client_label(c, label, sizeof label), no->why);
+    else if (no != NULL && no->why != NULL)
         log_debug("%s - %s", client_label(c, label, sizeof label), no->why);
     log_error("%s - authentication error%s", client_label(c, label, sizeof label),
               claimed_user(c, no, user, sizeof user));

@@ -106,7 +106,11 @@ bool client_login_begin(struct client *c)
     c->phase = CLIENT_CHECKING;
     net_pause(c->conn);
     client_timer_start(c);
-    s->start(s->arg, &l->q);
+    if (s->start(s->arg, &l->q) != 0) {
+        c->login = NULL;
+        free(l);
+        client_close(c, NULL, REASON_NO_MEMORY);
+    }
     return false;
 }
 
@@ -142,4 +146,25 @@ void client_login_renew(struct client *c)
     client_renew_perms(c, now.perms, now.deadline_ns);
     if (client_apply_limits(c))
         client_recheck_subs(c);
+}
+
+void server_account_renew(struct server *s, struct account *a)
+{
+    const struct options_account *o = account_options(a);
+    struct mf_list *pos, *next;
+    int64_t kept = 0;
+
+    (void)s;
+    mf_list_each_safe(pos, next, account_sessions(a))
+    {
+        struct client *c = mf_container(pos, struct client, session_link);
+        if (c->who == NULL || c->phase == CLIENT_CLOSING)
+            continue;
+        client_login_renew(c);
+        if (c->phase == CLIENT_CLOSING)
+            continue;
+        if (o != NULL && o->max_connections >= 0 && ++kept > o->max_connections)
+            client_close(c, "maximum account active connections exceeded",
+                         REASON_MAX_ACCOUNT_CONNECTIONS);
+    }
 }

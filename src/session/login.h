@@ -55,6 +55,7 @@ struct login_refusal {
     const char *err; /* text of -ERR; NULL: the connection is closed without a word */
     enum reason reason;
     const char *why; /* for the log and events; NULL: the words of the reason */
+    bool loud;       /* why is an error in the log; else it is for debugging */
     struct account
         *account; /* whose event says so; NULL: the event is the system account's alone */
     struct login_user *user; /* borrowed; NULL: the JWT was not readable, or there was none */
@@ -87,8 +88,9 @@ struct login_service {
     bool required;
     /* Whether the service decides about this login; else src/auth does.  NULL: about none. */
     bool (*decides)(void *arg, const struct login *q);
-    /* done() follows within bounded time: the service has time limits of its own. */
-    void (*start)(void *arg, struct login *q);
+    /* done() follows within bounded time: the service has time limits of its own.  MF_NOMEM: it
+     * does not follow. */
+    int (*start)(void *arg, struct login *q);
     void (*cancel)(void *arg, struct login *q); /* the connection ended; harmless when finished */
     /* A connected user, after the claims of its account or the configuration changed: 0 and what it
      * may do now, or MF_DENIED and the words for its end (texts are static).  O(its claims). */

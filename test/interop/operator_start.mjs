@@ -61,7 +61,7 @@ for (const [name, [make, text]] of Object.entries(REFUSED))
     assert.match(await refusal(t, make(operator())), quoted(text));
   });
 
-scenario("refused: JetStream limits of the system account, on a server with JetStream", { later: true }, async (t) => {
+scenario("refused: JetStream limits of the system account, on a server with JetStream", async (t) => {
   const o = operator();
   o.system.nats.limits = { ...UNLIMITED, mem_storage: -1, disk_storage: -1 };
   assert.match(await refusal(t, mem(o, 'jetstream { store_dir: "DIR/js" }')), /Not allowed to enable JetStream on the system account/);
@@ -69,7 +69,7 @@ scenario("refused: JetStream limits of the system account, on a server with JetS
 
 // --- what starts -------------------------------------------------------------------------------------
 
-scenario("the operator as a file, bare and decorated, as an inline JWT and in lists", { later: true }, async (t) => {
+scenario("the operator as a file, bare and decorated, as an inline JWT and in lists", async (t) => {
   const o = new Operator();
   const a = o.account("A");
   const jwt = o.jwt();
@@ -106,7 +106,7 @@ scenario("an operator JWT with a forged signature is refused", async (t) => {
   assert.match(await refusal(t, memory(o)), /claim failed V2 signature verification/);
 });
 
-scenario("trusted_keys in place of an operator, with accounts in memory", { later: true }, async (t) => {
+scenario("trusted_keys in place of an operator, with accounts in memory", async (t) => {
   const o = new Operator();
   const a = o.account("A");
   const s = await t.server({ config: `trusted_keys: [${o.key.public}]\nsystem_account: ${o.system.public}\nresolver: MEM\n${preload(o.system, a)}authorization { timeout: 60 }\n` });
@@ -115,14 +115,14 @@ scenario("trusted_keys in place of an operator, with accounts in memory", { late
   await t.refused(s, {});
 });
 
-scenario("two operators: accounts of both", { later: true }, async (t) => {
+scenario("two operators: accounts of both", async (t) => {
   const [o, p] = [new Operator({ name: "O" }), new Operator({ name: "P" })];
   const [a, b] = [o.account("A"), p.account("B")];
   const s = await t.server({ config: `operator: ["${o.jwt()}", "${p.jwt({ nats: { system_account: undefined } })}"]\nsystem_account: ${o.system.public}\nresolver: MEM\n${preload(o.system, a, b)}authorization { timeout: 60 }\n` });
   for (const x of [a, b]) await (await t.connect(s, { authenticator: x.user().authenticator })).close();
 });
 
-scenario("preloads that are expired or of a foreign operator: started, named or refused at use", { later: true }, async (t) => {
+scenario("preloads that are expired or of a foreign operator: started, named or refused at use", async (t) => {
   const o = new Operator();
   const [good, late, foreign] = [o.account("A"), o.account("L", {}, { claims: { exp: now() - 100 } }), new Operator().account("F")];
   const w = await World.start(t, o, [good, late, foreign]);
@@ -130,13 +130,13 @@ scenario("preloads that are expired or of a foreign operator: started, named or 
   for (const x of [late, foreign]) await w.out((info) => x.user().login(info));
 });
 
-scenario("the text beside a preloaded JWT is not looked at", { later: true }, async (t) => {
+scenario("the text beside a preloaded JWT is not looked at", async (t) => {
   const o = new Operator();
   const s = await t.server({ config: memory(o).replace("resolver_preload {", `resolver_preload {\n  FOO: "${o.account("A").jwt()}"`) });
   await (await t.connect(s, { authenticator: o.system.user().authenticator })).close();
 });
 
-scenario("the log names the operator, and no JWT", { later: true }, async (t) => {
+scenario("the log names the operator, and no JWT", async (t) => {
   const o = new Operator({ name: "Orchard", claims: { exp: now() + 100000 } });
   const a = o.account("A");
   const w = await World.start(t, o, [a], { config: isMayfly ? "debug: true" : "" });

@@ -35,7 +35,7 @@ function made(account, claims, nats, options, { signer = account.key, key = new 
 }
 const FREE = { subs: -1, data: -1, payload: -1 };
 
-scenario("users of the account's key, a signing key and a scoped key, old and new forms: in", later, async (t) => {
+scenario("users of the account's key, a signing key and a scoped key, old and new forms: in", async (t) => {
   const w = await world(t);
   const { a } = w;
   await all(w, {
@@ -60,13 +60,13 @@ function wrapped(account, info) {
   return { jwt: `${user.jwt}\n`, sig: user.login(info).sig };
 }
 
-scenario("bearer users need no signature", later, async (t) => {
+scenario("bearer users need no signature", async (t) => {
   const w = await world(t);
   const bearer = w.a.user("b", { bearer_token: true });
   await all(w, { "no signature": () => ({ jwt: bearer.jwt }), "a wrong one": () => ({ jwt: bearer.jwt, sig: "AAAA" }) });
 });
 
-scenario("signers that the account does not know, and what is no user JWT: out", later, async (t) => {
+scenario("signers that the account does not know, and what is no user JWT: out", async (t) => {
   const w = await world(t);
   const { a, b, operator } = w;
   const forged = (jwt, change) => {
@@ -107,7 +107,7 @@ scenario("signers that the account does not know, and what is no user JWT: out",
   }, "Authorization Violation");
 });
 
-scenario("times, addresses, kinds of connection and the signature of the nonce: what refuses", later, async (t) => {
+scenario("times, addresses, kinds of connection and the signature of the nonce: what refuses", async (t) => {
   const w = await world(t);
   const { a } = w;
   const good = a.user();
@@ -133,7 +133,7 @@ scenario("times, addresses, kinds of connection and the signature of the nonce: 
   }, "Authorization Violation");
 });
 
-scenario("times, addresses, kinds of connection and the signature of the nonce: what does not", later, async (t) => {
+scenario("times, addresses, kinds of connection and the signature of the nonce: what does not", async (t) => {
   const w = await world(t);
   const { a } = w;
   const hour = (add) => new Date(Date.now() + add * 3600000).toISOString().slice(11, 19);
@@ -148,7 +148,7 @@ scenario("times, addresses, kinds of connection and the signature of the nonce: 
   });
 });
 
-scenario("each connection has a nonce of its own, and nothing is served before CONNECT", later, async (t) => {
+scenario("each connection has a nonce of its own, and nothing is served before CONNECT", async (t) => {
   const w = await world(t);
   const user = w.a.user();
   const one = await w.in(shows(user));
@@ -164,7 +164,7 @@ scenario("each connection has a nonce of its own, and nothing is served before C
   assert.equal(await early.closed(), "-ERR 'Authorization Violation'\r\n");
 });
 
-scenario("CONNECT once more: the same user stays, one that takes the credentials back is out", later, async (t) => {
+scenario("CONNECT once more: the same user stays, one that takes the credentials back is out", async (t) => {
   const w = await world(t);
   const user = w.a.user();
   const same = await w.in(shows(user));
@@ -174,7 +174,7 @@ scenario("CONNECT once more: the same user stays, one that takes the credentials
   assert.match(await same.closed(), /-ERR 'Authorization Violation'\r\n$/);
 });
 
-scenario("a user JWT without limits has none left, one beyond max_control_line is too long", later, async (t) => {
+scenario("a user JWT without limits has none left, one beyond max_control_line is too long", async (t) => {
   const w = await world(t);
   const nothing = w.a.user("n", {}, { scoped: true });
   const limitless = await w.attempt(shows(nothing));
@@ -200,7 +200,7 @@ async function allowed(w, user, subjects) {
   return got;
 }
 
-scenario("a scoped user's subjects come from the template: every function", later, async (t) => {
+scenario("a scoped user's subjects come from the template: every function", async (t) => {
   const template = { pub: { allow: ["n.{{name()}}", "s.{{subject()}}", "a.{{ account-name() }}", "k.{{ACCOUNT-SUBJECT()}}", "t.{{tag(team)}}.{{tag(dept)}}", "at.{{account-tag(region)}}", "none.{{tag(absent)}}"] } };
   const w = await world(t, { template, tags: ["region:eu", "region:us"] });
   const user = w.a.user("bob", { tags: ["team:red", "team:blue", "dept:x", "dept:y"] }, { signer: w.scoped, scoped: true });
@@ -209,7 +209,7 @@ scenario("a scoped user's subjects come from the template: every function", late
   assert.deepEqual(await allowed(w, user, [...right, ...wrong]), right);
 });
 
-scenario("a tag that the user lacks: the entry vanishes from allow, and in deny it refuses", later, async (t) => {
+scenario("a tag that the user lacks: the entry vanishes from allow, and in deny it refuses", async (t) => {
   const w = await world(t, { template: { pub: { allow: ["t.{{tag(team)}}"] } } });
   const scoped = (signer, nats) => w.a.user("bob", nats, { signer, scoped: true });
   assert.deepEqual(await allowed(w, scoped(w.scoped, {}), ["t.red", "t.", "free"].filter((s) => s !== "t.")), [], "nothing is left to allow");
@@ -223,12 +223,12 @@ for (const [what, template] of Object.entries({
   "a deny entry that becomes no subject": { pub: { deny: ["t.{{name()}}"] } },
   "a function that does not exist": { pub: { allow: ["t.{{fruit()}}"] } },
 }))
-  scenario(`a template refuses: ${what}`, later, async (t) => {
+  scenario(`a template refuses: ${what}`, async (t) => {
     const w = await world(t, { template });
     await w.out(shows(w.a.user("b b", {}, { signer: w.scoped, scoped: true })));
   });
 
-scenario("a scoped user has no permissions or limits of its own, not even -1", later, async (t) => {
+scenario("a scoped user has no permissions or limits of its own, not even -1", async (t) => {
   const w = await world(t);
   const scoped = (nats) => shows(w.a.user("bob", nats, { signer: w.scoped, scoped: true }));
   await all(w, {
@@ -242,7 +242,7 @@ scenario("a scoped user has no permissions or limits of its own, not even -1", l
   await all(w, { tags: scoped({ tags: ["a:b"] }), "an end": shows(w.a.user("e", {}, { signer: w.scoped, scoped: true, claims: { exp: now() + 100 } })) });
 });
 
-scenario("limits, kinds and networks of a template count for its users", later, async (t) => {
+scenario("limits, kinds and networks of a template count for its users", async (t) => {
   const operator = new Operator();
   const a = operator.account("A");
   const key = (template) => a.signingKey(template);
@@ -261,7 +261,7 @@ scenario("limits, kinds and networks of a template count for its users", later, 
 
 // --- what a user is told -----------------------------------------------------------------------------
 
-scenario("the second INFO tells the smaller max_payload of user and account", later, async (t) => {
+scenario("the second INFO tells the smaller max_payload of user and account", async (t) => {
   const operator = new Operator();
   const a = operator.account("A", { limits: { payload: 500 } });
   const w = await World.start(t, operator, [a]);
@@ -314,7 +314,7 @@ scenario("a sentinel with user and password, without a callout: who it says it i
   assert.deepEqual([data.user, data.account, data.account_name, data.user_name], ["alice", w.a.public, "Apple", "guest"]);
 });
 
-scenario("accounts do not hear each other, and permissions bind in both directions", later, async (t) => {
+scenario("accounts do not hear each other, and permissions bind in both directions", async (t) => {
   const w = await world(t);
   const [inA, inB] = [await w.connect(w.a.user()), await w.connect(w.b.user())];
   const [heard, foreign] = [collect(inA, "x"), collect(inB, "x")];
@@ -331,7 +331,7 @@ scenario("accounts do not hear each other, and permissions bind in both directio
   await r.expect(/^-ERR 'Permissions Violation for Subscription to "no"'\r\n/);
 });
 
-scenario("answers may be published where a user may otherwise publish nothing", later, async (t) => {
+scenario("answers may be published where a user may otherwise publish nothing", async (t) => {
   const w = await world(t);
   const service = await w.connect(w.a.user("svc", { pub: { allow: ["nothing"] }, resp: { max: 1, ttl: -1 } }));
   const asker = await w.connect(w.a.user());
