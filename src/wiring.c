@@ -265,6 +265,7 @@ static int open_status(void *arg, struct server *s, const struct options *o, str
     if (status_open(&w->status, s, w->api, e) != 0)
         return e->code;
     status_show_leaf(w->status, w->leaf);
+    status_show_operator(w->status, w->op);
     return 0;
 }
 

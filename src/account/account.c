@@ -46,6 +46,11 @@ const char *account_name(const struct account *a)
     return a->name;
 }
 
+const char *account_tag(const struct account *a)
+{
+    return a->options != NULL && a->options->tag != NULL ? a->options->tag : a->name;
+}
+
 bool account_is_system(const struct account *a)
 {
     return a->system;

@@ -91,6 +91,7 @@ typedef bool (*account_info_fn)(void *arg, const void *origin, bool detailed, co
 void accounts_set_request_info(struct accounts *as, account_info_fn fn, void *arg);
 
 const char *account_name(const struct account *a);
+const char *account_tag(const struct account *a); /* the name for people: that in its claims */
 bool account_is_system(const struct account *a);
 struct router *account_router(struct account *a);
 /* The configuration, for limits and pages; NULL for $G and $SYS without a block, and for a removed

@@ -93,6 +93,7 @@ struct options_js_limits { /* of an account; -1: no limit */
 };
 struct options_account {
     char *name, *nkey;
+    char *tag; /* its name for people, where name is a key; NULL: name */
     struct options_user *users;
     size_t nusers;
     struct options_permissions *default_permissions;

@@ -222,6 +222,7 @@ void leaf_info_of(const struct leaf_link *l, struct leaf_info *out)
 {
     *out = (struct leaf_info){.id = l->id,
                               .account = account_name(l->account),
+                              .account_tag = account_tag(l->account),
                               .name = l->name,
                               .ip = net_conn_ip(l->conn),
                               .port = net_conn_port(l->conn),

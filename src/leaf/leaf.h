@@ -61,7 +61,7 @@ uint32_t leaf_count(const struct leaf *lf); /* usable links */
 
 struct leaf_info {
     uint64_t id;
-    const char *account, *name, *ip;
+    const char *account, *account_tag, *name, *ip;
     int port;
     bool spoke; /* this server is the spoke */
     bool isolated, solicited;

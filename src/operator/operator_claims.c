@@ -48,6 +48,7 @@ int operator_claims_new(struct operator_claims **out, struct jwt *j, struct mf_e
     }
     c->jwt = j;
     c->options.name = j->sub;
+    c->options.tag = j->name[0] != '\0' ? j->name : NULL;
     take_limits(&c->options, &j->account->limits);
     if (!jwt_permissions_empty(&j->account->default_permissions)) {
         user_rights_options(&c->defaults, &j->account->default_permissions);

@@ -34,6 +34,8 @@ void client_refuse(struct client *c, const struct login_refusal *no)
         log_debug("%s - %s", client_label(c, label, sizeof label), no->why);
     log_error("%s - authentication error%s", client_label(c, label, sizeof label),
               claimed_user(c, no, user, sizeof user));
+    if (no != NULL && c->who == NULL)
+        c->who = login_user_retain(no->user); /* for the events about it */
     notify_auth_failed(c);
     client_close(c, no != NULL ? no->err : "Authorization Violation",
                  no != NULL ? no->reason : REASON_AUTH_FAILURE);

@@ -23,9 +23,20 @@ const char *client_user(const struct client *c)
     return c->by_token || c->opts.token != NULL ? "[REDACTED]" : NULL;
 }
 
-bool client_has_issuer(const struct client *c)
+const struct login_user *client_who(const struct client *c)
 {
-    return c->user != NULL && c->opts.nkey != NULL && strcmp(c->user, c->opts.nkey) == 0;
+    return c->who;
+}
+
+static const char *issuer_of(const struct client *c)
+{
+    if (c->account == NULL)
+        return NULL;
+    if (c->who != NULL)
+        return c->who->issuer;
+    return c->user != NULL && c->opts.nkey != NULL && strcmp(c->user, c->opts.nkey) == 0
+               ? account_name(c->account)
+               : NULL;
 }
 
 void client_info_of(const struct client *c, struct client_info *out)
@@ -53,7 +64,11 @@ void client_info_of(const struct client *c, struct client_info *out)
         .lang = c->opts.lang,
         .version = c->opts.version,
         .account = c->account != NULL ? account_name(c->account) : ACCOUNT_GLOBAL,
+        .account_tag = c->account != NULL ? account_tag(c->account) : ACCOUNT_GLOBAL,
         .user = client_user(c),
+        .issuer = issuer_of(c),
+        .who = c->who,
+        .refused = c->account == NULL,
     };
     if (net_conn_is_secure(c->conn)) {
         net_conn_tls_peer(c->conn, &peer);

@@ -8,6 +8,7 @@
 
 struct account;
 struct client;
+struct login_user;
 struct net_tls_peer;
 struct perms;
 struct router_sub;
@@ -27,6 +28,11 @@ struct client_info {
     uint64_t pending, in_msgs, in_bytes, out_msgs, out_bytes, stalls, nsubs;
     bool tls_first;
     const char *name, *lang, *version, *account, *user, *tls_version, *tls_cipher;
+    const char *account_tag; /* the account's name for people */
+    const char *issuer;      /* key that signed the user, or the account of an nkey user */
+    /* By a login service; NULL: a user of the configuration.  refused: whoever it claimed to be. */
+    struct login_user *who;
+    bool refused;
 };
 /* A subscription of a connection. */
 struct client_sub {
@@ -40,7 +46,7 @@ struct client_sub {
 void client_info_of(const struct client *c, struct client_info *out);
 int64_t client_rtt_ns(const struct client *c);   /* before the first pong: duration of CONNECT */
 const char *client_user(const struct client *c); /* for pages, never a secret; or NULL */
-bool client_has_issuer(const struct client *c);  /* an nkey user: its account is the issuer */
+const struct login_user *client_who(const struct client *c); /* as client_info.who */
 struct server *client_server(const struct client *c);
 struct account *client_account(const struct client *c);   /* NULL: not in an account yet */
 const struct perms *client_perms(const struct client *c); /* NULL: everything is allowed */
@@ -70,7 +76,8 @@ bool server_is_client_sub(const struct router_sub *rs);
 
 /* --- closed connections ----------------------------------------------------------------------- */
 
-/* One allocation holds the record, its strings and the first subscriptions. */
+/* One allocation holds the record, its strings and the first subscriptions; the user of a login
+ * service is kept with it. */
 #define CLOSED_SUBS 32
 struct closed_client {
     struct mf_list link; /* server.closed, oldest first */

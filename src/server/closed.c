@@ -41,8 +41,15 @@ static void keep_info(struct strings *s, struct client_info *i)
     keep_text(s, &i->name);
     keep_text(s, &i->lang);
     keep_text(s, &i->version);
-    keep_text(s, &i->account);
+    if (i->account_tag != NULL && strcmp(i->account_tag, i->account) == 0) {
+        keep_text(s, &i->account);
+        i->account_tag = i->account;
+    } else {
+        keep_text(s, &i->account);
+        keep_text(s, &i->account_tag);
+    }
     keep_text(s, &i->user);
+    keep_text(s, &i->issuer);
     /* reason and TLS names are literals or live in OpenSSL's tables */
 }
 
@@ -70,11 +77,17 @@ static size_t keep_subs(struct strings *s, const struct client *c, struct client
     return n;
 }
 
+static void free_record(struct closed_client *k)
+{
+    login_user_release(k->info.who);
+    free(k);
+}
+
 static void unlist_record(struct closed_client *k)
 {
     k->unlisted = true;
     if (k->held == 0)
-        free(k);
+        free_record(k);
 }
 
 void closed_hold(struct closed_client *k)
@@ -85,7 +98,7 @@ void closed_hold(struct closed_client *k)
 void closed_release(struct closed_client *k)
 {
     if (--k->held == 0 && k->unlisted)
-        free(k);
+        free_record(k);
 }
 
 /* c NULL: without subscriptions. */
@@ -104,6 +117,7 @@ static void remember(struct server *s, const struct client *c, struct client_inf
     if (k == NULL)
         return;
     k->info = info;
+    (void)login_user_retain(info.who);
     k->held = 0;
     k->unlisted = false;
     k->nsubs = nsubs;

@@ -84,7 +84,7 @@ static void account_open(struct jsz *z, struct jsonw *w, const struct js_account
                          const char *key)
 {
     jsonw_object(w, key);
-    jsonw_str(w, "name", account_name(ja->account));
+    jsonw_str(w, "name", account_tag(ja->account));
     jsonw_str(w, "id", account_name(ja->account));
     jsonw_i64(w, "memory", ja->usage.memory);
     jsonw_i64(w, "storage", ja->usage.file);

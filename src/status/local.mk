@@ -1,7 +1,7 @@
 # status: pages, metrics, services and events of the system account.  Above the server and JetStream.
 noinst_LIBRARIES += %D%/libstatus.a
 %C%_libstatus_a_SOURCES = \
-	%D%/pages.c %D%/pages_account.c %D%/connz_impl.h %D%/connz_sort.c %D%/pages_connz.c %D%/pages_exports.c %D%/pages_health.c %D%/pages_impl.h \
+	%D%/pages.c %D%/pages_account.c %D%/connz_impl.h %D%/connz_sort.c %D%/pages_connz.c %D%/pages_exports.c %D%/pages_health.c %D%/pages_identity.c %D%/pages_impl.h \
 	%D%/leaf_metrics.c %D%/pages_leaf.c %D%/pages_leaf_impl.h \
 	%D%/pages_metrics.c %D%/pages_process.c %D%/pages_root.c %D%/pages_subsz.c %D%/pages_varz.c \
 	%D%/assets_impl.h %D%/request_info.c %D%/status.c %D%/status.h %D%/status_impl.h \

@@ -70,16 +70,13 @@ void page_account_detail(struct status *s, struct account *a, struct jsonw *w, c
     router_stats(account_router(a), &t);
     jsonw_object(w, key);
     jsonw_str(w, "account_name", account_name(a));
-    jsonw_time(w, "update_time", server_config_load_ns(s->server));
-    jsonw_opt_bool(w, "is_system", account_is_system(a));
-    jsonw_bool(w, "expired", false);
-    jsonw_bool(w, "complete", true);
+    page_account_times(s, a, w);
     jsonw_bool(w, "jetstream_enabled", s->js != NULL && js_status_enabled(s->js, a));
     jsonw_u64(w, "leafnode_connections", n->leafnodes);
     jsonw_u64(w, "client_connections", n->clients);
     jsonw_u64(w, "subscriptions", t.subs);
     page_account_exports(s, a, w);
-    jsonw_str(w, "name_tag", account_name(a));
+    page_account_claims(s, a, w);
     jsonw_object(w, "sublist_stats");
     page_router_stats(&t, w);
     jsonw_end(w);
@@ -191,7 +188,7 @@ void page_account_stat_fields(struct account *a, struct jsonw *w)
 
     router_stats(account_router(a), &t);
     jsonw_str(w, "acc", account_name(a));
-    jsonw_str(w, "name", account_name(a));
+    jsonw_str(w, "name", account_tag(a));
     jsonw_u64(w, "conns", n->clients);
     jsonw_u64(w, "leafnodes", n->leafnodes);
     jsonw_u64(w, "total_conns", n->clients + n->leafnodes);

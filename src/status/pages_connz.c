@@ -231,11 +231,12 @@ static bool sort_step(struct doc *d, void *state)
 
 /* --- rendering -------------------------------------------------------------------------------- */
 
-void page_sub_detail(struct jsonw *w, const char *account, const struct client_sub *sub)
+void page_sub_detail(struct jsonw *w, const char *account, const char *tag,
+                     const struct client_sub *sub)
 {
     jsonw_object(w, NULL);
     jsonw_opt_str(w, "account", account);
-    jsonw_opt_str(w, "account_tag", account);
+    jsonw_opt_str(w, "account_tag", tag);
     jsonw_slice(w, "subject", sub->subject);
     if (sub->queue.len > 0)
         jsonw_slice(w, "qgroup", sub->queue);
@@ -246,11 +247,12 @@ void page_sub_detail(struct jsonw *w, const char *account, const struct client_s
     jsonw_end(w);
 }
 
-static void write_sub(struct jsonw *w, const struct connz_query *q, const char *account,
+static void write_sub(struct jsonw *w, const struct connz_query *q, const struct client_info *of,
                       const struct client_sub *sub)
 {
     if (q->subs_detail)
-        page_sub_detail(w, account, sub);
+        page_sub_detail(w, of != NULL ? of->account : NULL, of != NULL ? of->account_tag : NULL,
+                        sub);
     else
         jsonw_slice(w, NULL, sub->subject);
 }
@@ -267,7 +269,7 @@ static void write_closed_subs(struct jsonw *w, const struct connz_query *q,
                               const struct closed_client *k)
 {
     for (size_t i = 0; i < k->nsubs; i++)
-        write_sub(w, q, k->info.account, &k->subs[i]);
+        write_sub(w, q, &k->info, &k->subs[i]);
 }
 
 static void row_times(struct jsonw *w, const struct client_info *i, int64_t now)
@@ -356,12 +358,17 @@ static void row_begin(struct connz *z, const struct client_info *i, const struct
 
 static void row_end(struct connz *z, const struct client_info *i, const struct client *open)
 {
+    struct client_info shown = *i;
     bool global = in_global(i);
 
-    if (z->q.auth && open != NULL && client_has_issuer(open))
-        jsonw_str(&z->w, "issuer_key", i->account);
-    if (z->q.auth && (open != NULL || !global))
-        jsonw_str(&z->w, "name_tag", global ? ACCOUNT_GLOBAL : i->account);
+    if (open == NULL && i->who == NULL)
+        shown.issuer = NULL;
+    if (z->q.auth)
+        page_user_identity(&z->w, &shown,
+                           global && open == NULL ? NULL
+                           : global               ? ACCOUNT_GLOBAL
+                                                  : i->account_tag,
+                           true);
     jsonw_end(&z->w);
     z->at++;
 }

@@ -2,6 +2,7 @@
  * server itself: nats-server builds the latter from ordinary exports and imports. */
 #include "status/pages_impl.h"
 
+#include "jwt/jwt_account.h"
 #include "subject/subject.h"
 
 #include <stdlib.h>
@@ -19,17 +20,21 @@ static void show_latency(struct jsonw *w, const char *key, const struct options_
     jsonw_end(w);
 }
 
-static void show_export(struct jsonw *w, const struct options_export *x)
+static void show_export(struct jsonw *w, const struct options_export *x,
+                        const struct jwt_export *claim)
 {
     static const char *const responses[] = {"Singleton", "Streamed", "Chunked"};
 
     jsonw_object(w, NULL);
     jsonw_str(w, "subject", x->subject);
     jsonw_str(w, "type", x->service ? "service" : "stream");
+    jsonw_opt_bool(w, "token_req", claim != NULL && claim->token_req);
     if (x->service)
         jsonw_str(w, "response_type", responses[x->response]);
     show_latency(w, "service_latency", x);
     page_names(w, "approved_accounts", &x->accounts);
+    if (claim != NULL)
+        page_revocations(w, "revoked_activations", &claim->revocations);
     jsonw_end(w);
 }
 
@@ -55,6 +60,7 @@ static const struct {
 static void show_exports(struct status *s, struct account *a, struct jsonw *w)
 {
     const struct options_account *o = account_options(a);
+    struct jwt_export *const *claims = page_export_claims(s, a);
     size_t n = o != NULL ? o->nexports : 0, own = MF_COUNT(own_exports) - (s->js == NULL);
 
     if (n == 0 && !account_is_system(a))
@@ -69,10 +75,10 @@ static void show_exports(struct status *s, struct account *a, struct jsonw *w)
     }
     for (size_t i = 0; i < n; i++)
         if (o->exports[i].service)
-            show_export(w, &o->exports[i]);
+            show_export(w, &o->exports[i], claims != NULL ? claims[i] : NULL);
     for (size_t i = 0; i < n; i++)
         if (!o->exports[i].service)
-            show_export(w, &o->exports[i]);
+            show_export(w, &o->exports[i], claims != NULL ? claims[i] : NULL);
     jsonw_end(w);
 }
 

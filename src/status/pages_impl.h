@@ -9,6 +9,9 @@
 #include "base/arena.h"
 #include "monitor/doc.h"
 
+struct jwt_export;
+struct jwt_revocations;
+
 enum connz_state { CONNZ_OPEN, CONNZ_CLOSED, CONNZ_ALL };
 struct connz_query {
     const char *sort; /* NULL: by cid */
@@ -85,12 +88,24 @@ void page_account_responses(struct account *a, struct jsonw *w);
 uint64_t page_subscriptions(struct status *s); /* in all accounts, the server's own too */
 void page_router_stats(const struct router_stats *t, struct jsonw *w);
 
+/* pages_identity.c: operator mode.  Fields of an open object.  name_tag: the name of the account in
+ * events and lists, that of the user in descriptions of a request. */
+void page_user_identity(struct jsonw *w, const struct client_info *i, const char *name_tag,
+                        bool with_jwt);
+void page_account_times(struct status *s, const struct account *a, struct jsonw *w);
+void page_account_claims(struct status *s, const struct account *a, struct jsonw *w);
+/* Beside the exports of account_options(); NULL: it has no claims. */
+struct jwt_export *const *page_export_claims(struct status *s, const struct account *a);
+void page_revocations(struct jsonw *w, const char *key, const struct jwt_revocations *r);
+void page_operators(const struct status *s, struct jsonw *w);
+
 void page_labels(const struct options *o, struct jsonw *w); /* tags and metadata */
 void page_names(struct jsonw *w, const char *key,
                 const struct options_list *l); /* none: left out */
 size_t page_from(int64_t offset, size_t n);    /* index of the first item of a page */
-/* A subscription in a list; account NULL: left out. */
-void page_sub_detail(struct jsonw *w, const char *account, const struct client_sub *sub);
+/* A subscription in a list; account and its name for people NULL: left out. */
+void page_sub_detail(struct jsonw *w, const char *account, const char *tag,
+                     const struct client_sub *sub);
 
 struct page_usage {
     uint64_t rss, vsize, max_fds, threads;

@@ -289,6 +289,7 @@ void page_leaf_client(const struct leaf_link *l, struct client_info *out)
                                 .name = i.name,
                                 .version = i.version,
                                 .account = i.account,
+                                .account_tag = i.account_tag,
                                 .user = leaf_user(l),
                                 .reason = leaf_reason(l)};
 }

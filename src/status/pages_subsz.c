@@ -24,7 +24,7 @@ struct subsz { /* a page under way */
     struct msort order;
     bool in_client, failed;
     struct jsonw *w;
-    const char *of;                       /* account of the client being listed */
+    const struct account *of;             /* account of the client being listed */
     uint64_t total, seen, at, end, limit; /* listed are [at, end) of those seen */
 };
 
@@ -139,7 +139,7 @@ static void visit_sub(void *arg, const struct client_sub *sub)
     i = z->seen++;
     if (z->w == NULL || i < z->at || i >= z->end)
         return;
-    page_sub_detail(z->w, z->of, sub);
+    page_sub_detail(z->w, account_name(z->of), account_tag(z->of), sub);
 }
 
 /* Some subscriptions of one client; false: no more clients. */
@@ -153,7 +153,7 @@ static bool visit_some(struct subsz *z)
     if (c != NULL && !z->in_client)
         client_subs_begin(c, &z->subs);
     z->in_client = c != NULL;
-    z->of = c != NULL ? account_name(client_account(c)) : NULL;
+    z->of = c != NULL ? client_account(c) : NULL;
     for (int i = 0; z->in_client && i < SUB_SLOTS; i++)
         z->in_client = client_subs_scan(c, &z->subs, visit_sub, z);
     if (!z->in_client)

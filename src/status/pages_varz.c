@@ -2,6 +2,7 @@
 #include "status/pages_leaf_impl.h"
 
 #include "base/clock.h"
+#include "operator/operator.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -277,8 +278,11 @@ void page_varz(struct status *s, struct jsonw *w, const char *key)
     jsonw_time(w, "config_load_time", server_config_load_ns(s->server));
     jsonw_str(w, "config_digest", "");
     page_labels(server_options(s->server), w);
+    page_operators(s, w);
     if (accounts_system(s->accounts) != NULL)
         jsonw_str(w, "system_account", account_name(accounts_system(s->accounts)));
+    if (s->op != NULL)
+        jsonw_opt_u64(w, "pinned_account_fails", operator_pinned_fails(s->op));
     by_kind(w, "slow_consumer_stats", server_counters(s->server)->slow_consumers, l.slow);
     by_kind(w, "stale_connection_stats", server_counters(s->server)->stale_connections, l.stale);
     varz_disk(w);

@@ -60,6 +60,11 @@ int status_open(struct status **out, struct server *s, struct api *api, struct m
     return 0;
 }
 
+void status_show_operator(struct status *s, struct operator* op)
+{
+    s->op = op;
+}
+
 void status_show_leaf(struct status *s, struct leaf *lf)
 {
     s->leaf = lf;

@@ -20,6 +20,9 @@ void status_close(struct status *s);   /* NULL is fine */
 /* The members of "server" in answers and events.  NULL writes none. */
 void status_write_server(struct status *s, struct jsonw *w);
 
+struct operator;
+/* Operator mode; NULL: it ends, or there is none. */
+void status_show_operator(struct status *s, struct operator* op);
 /* Leaf links, which must outlive the status. */
 void status_show_leaf(struct status *s, struct leaf *lf);
 /* A link became usable, or a usable one ended.  NULL is fine. */

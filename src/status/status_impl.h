@@ -23,6 +23,7 @@ struct status {
     struct server *server;
     struct js_status *js; /* NULL: no JetStream */
     struct leaf *leaf;    /* NULL: no leaf links */
+    struct operator* op;  /* NULL: not in operator mode */
     /* The server's, the same for its whole life. */
     struct loop *loop;
     struct accounts *accounts;

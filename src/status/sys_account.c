@@ -2,6 +2,8 @@
  * user of a request. */
 #include "status/sys_impl.h"
 
+#include "base/clock.h"
+#include "session/login.h"
 #include "subject/subject.h"
 
 #include <stdlib.h>
@@ -209,21 +211,21 @@ static void write_permissions(struct jsonw *w, const struct options_permissions 
 static int get_user_info(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
     const struct client *c = q->from;
-    const char *account;
     int64_t deadline_ns, now_ns = loop_wall_ns(q->status->loop);
 
     if (c == NULL)
         return mf_fail(e, MF_PROTO, "only a client has a user");
-    account = account_name(client_account(c));
     jsonw_object(w, "data");
     jsonw_str(w, "user", client_user(c));
-    jsonw_str(w, "account", account);
-    jsonw_str(w, "account_name", account);
+    jsonw_str(w, "account", account_name(client_account(c)));
+    jsonw_str(w, "account_name", account_tag(client_account(c)));
+    if (client_who(c) != NULL)
+        jsonw_opt_str(w, "user_name", client_who(c)->name);
     if (client_perms(c) != NULL)
         write_permissions(w, perms_options(client_perms(c)));
     deadline_ns = client_deadline_ns(c);
     if (deadline_ns > now_ns)
-        jsonw_i64(w, "expires", deadline_ns - now_ns);
+        jsonw_i64(w, "expires", (deadline_ns - now_ns) / CLOCK_S * CLOCK_S);
     jsonw_end(w);
     return 0;
 }

@@ -74,9 +74,7 @@ static void event_client(struct jsonw *w, const struct client *c, const struct c
             jsonw_i64(w, "rtt", i->rtt_ns);
         jsonw_time(w, "stop", clock_wall_ns());
     }
-    if (c != NULL && client_has_issuer(c))
-        jsonw_str(w, "issuer_key", account);
-    jsonw_str(w, "name_tag", account);
+    page_user_identity(w, i, i->account_tag, true);
     jsonw_str(w, "kind", i->kind == CLIENT_LEAF ? "Leafnode" : "Client");
     if (i->kind != CLIENT_LEAF)
         jsonw_str(w, "client_type", i->kind == CLIENT_WS ? "websocket" : "nats");
