@@ -26,6 +26,7 @@ struct store_journal_opts {
     void (*free)(void *arg); /* with the journal; may be NULL */
     void *arg;
     uint32_t file_size; /* of each of its two files; 0: 8 MiB */
+    uint32_t sync_each; /* a start that wrote to more segments calls sync_all(); 0: 64 */
     bool fresh; /* its folder does not exist yet: without space for it there is no journal */
 };
 

@@ -73,6 +73,7 @@ static void begin_set(struct shared_set *x, struct store_io *all, const struct s
 {
     shared_init(x, loop, all, o, seed);
     x->at = &at.store;
+    x->sync_each = seed % 2 == 0 ? 1 : 0; /* starts sync everything at once, or file by file */
 }
 
 static void end_set(struct shared_set *x)

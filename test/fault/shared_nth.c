@@ -162,6 +162,7 @@ static bool run(void)
     MUST(store_io_memory(&files, &e) == 0 && fault_io_new(&io, files, &e) == 0, "%s", e.text);
     shared_init(&x, loop, io, o, at.seed);
     x.at = &at.store;
+    x.sync_each = at.seed % 2 == 0 ? 1 : 0;
     for (int i = 0; i < SHARED_STORES; i++)
         x.d[i].failing = true;
     arm(io);

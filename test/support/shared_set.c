@@ -20,15 +20,20 @@ static void note_store(struct shared_set *x, int i)
 
 static int find_store(void *arg, const char *path, struct store_io **out, struct mf_error *e)
 {
-    if (!view_io_any(arg, path))
+    struct shared_set *x = arg;
+
+    if (!view_io_any(x->all, path))
         return mf_fail(e, MF_NOTFOUND, "%s", path);
-    *out = view_io_new(arg, path);
+    *out = view_io_new(x->all, path);
     return 0;
 }
 
 static int sync_all(void *arg, struct mf_error *e)
 {
-    return view_io_sync_all(arg, e);
+    struct shared_set *x = arg;
+
+    x->synced_all++;
+    return view_io_sync_all(x->all, e);
 }
 
 static void add_stats(struct shared_set *x)
@@ -75,8 +80,11 @@ void shared_begin(struct shared_set *x, int i)
 
 int shared_try_open(struct shared_set *x, struct mf_error *e)
 {
-    struct store_journal_opts o = {
-        .find = find_store, .sync_all = sync_all, .arg = x->all, .file_size = FILE_SIZE};
+    struct store_journal_opts o = {.find = find_store,
+                                   .sync_all = sync_all,
+                                   .arg = x,
+                                   .file_size = FILE_SIZE,
+                                   .sync_each = x->sync_each};
     int rc = store_journal_new(&x->journal, x->loop, &o, view_io_new(x->all, "j."), e);
 
     if (rc != 0)

@@ -15,6 +15,8 @@ struct shared_set {
     struct store_journal *journal; /* NULL: not open */
     struct drive d[SHARED_STORES];
     struct store_journal_stats stats; /* of all journals so far */
+    uint32_t sync_each;               /* store_journal_opts.sync_each */
+    unsigned synced_all;              /* calls of store_journal_opts.sync_all */
     int *at; /* the store that is being worked with is noted here; may be NULL */
 };
 

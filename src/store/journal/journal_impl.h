@@ -19,6 +19,7 @@
 #define JOURNAL_FILE_DEFAULT (8u << 20)
 #define JOURNAL_GROUP_MAX    (64u << 10) /* a larger one is worth a sync of its own */
 #define JOURNAL_ENTRY_MAX    (1u << 20)
+#define JOURNAL_SYNC_EACH    64 /* segments that a start syncs one by one */
 
 struct journal_file {
     struct store_file *file; /* NULL: not made */

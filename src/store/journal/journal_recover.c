@@ -2,8 +2,9 @@
  *
  * The parts of all entries are sorted by folder and segment, in their order, so that each file is
  * opened once.  A part whose store or segment is not there any more is passed over: the store was
- * deleted, or the segment reclaimed.  All of it is synced before the journal's files are removed; a
- * crash in between repeats it, which changes nothing.
+ * deleted, or the segment reclaimed.  All of it is synced before the journal's files are removed:
+ * a few segments one by one, many with the whole file system.  A crash in between repeats it,
+ * which changes nothing.
  * Failure: the start fails, and nothing is removed. */
 #include "store/journal/journal_impl.h"
 
@@ -32,6 +33,7 @@ struct redoing {
     struct redo *redo;
     size_t redos, cap;
     uint64_t passed; /* parts without a segment */
+    bool few;        /* segments: each is synced alone */
     struct mf_error *e;
 };
 
@@ -176,6 +178,8 @@ static int redo_segment(struct redoing *r, struct store_io *io, size_t from, siz
         rc = io->pwrite(io, f, p->bytes, p->len, p->offset, r->e);
         r->j->stats.recovered++;
     }
+    if (rc == 0 && r->few)
+        rc = io->sync(io, f, r->e);
     io->close(io, f);
     return rc;
 }
@@ -202,10 +206,24 @@ static int redo_store(struct redoing *r, size_t from, size_t to)
                 rc = 0;
             }
         }
+        if (rc == 0 && r->few)
+            rc = io->syncdir(io, r->e);
         io->leave(io);
     }
     io->free(io);
     return rc;
+}
+
+/* Syncing the file system waits for what other programs wrote, too: not worth it for a few. */
+static bool few_segments(const struct redoing *r)
+{
+    uint32_t most = r->j->o.sync_each != 0 ? r->j->o.sync_each : JOURNAL_SYNC_EACH, n = 1;
+
+    for (size_t i = 1; i < r->redos && n <= most; i++) {
+        const struct journal_part *a = &r->redo[i - 1].part, *b = &r->redo[i].part;
+        n += compare_paths(a, b) != 0 || a->segment != b->segment;
+    }
+    return n <= most;
 }
 
 static int redo_all(struct redoing *r)
@@ -215,12 +233,13 @@ static int redo_all(struct redoing *r)
     if (r->redos == 0)
         return 0;
     qsort(r->redo, r->redos, sizeof *r->redo, by_place);
+    r->few = few_segments(r);
     for (size_t i = 0, n; i < r->redos && rc == 0; i = n) {
         for (n = i; n < r->redos && compare_paths(&r->redo[n].part, &r->redo[i].part) == 0;)
             n++;
         rc = redo_store(r, i, n);
     }
-    if (rc == 0)
+    if (rc == 0 && !r->few)
         rc = r->j->o.sync_all(r->j->o.arg, r->e);
     if (rc == 0)
         log_info("commit journal: %" PRIu64

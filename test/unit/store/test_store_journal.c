@@ -198,16 +198,23 @@ static struct store_io *cut_now(void)
     return disk;
 }
 
-/* The sums that the stores show when they are opened on this disk. */
-static void sums_on(struct store_io *disk, uint64_t sum[SHARED_STORES], uint64_t *recovered)
+static void start_on(struct shared_set *y, struct store_io *disk, uint32_t sync_each)
 {
-    struct shared_set y;
     struct store_opts o[SHARED_STORES];
 
     for (int i = 0; i < SHARED_STORES; i++)
         o[i] = x.d[i].opts;
-    shared_init(&y, loop, disk, o, 2);
-    shared_open(&y);
+    shared_init(y, loop, disk, o, 2);
+    y->sync_each = sync_each;
+    shared_open(y);
+}
+
+/* The sums that the stores show when they are opened on this disk. */
+static void sums_on(struct store_io *disk, uint64_t sum[SHARED_STORES], uint64_t *recovered)
+{
+    struct shared_set y;
+
+    start_on(&y, disk, 0);
     for (int i = 0; i < SHARED_STORES; i++) {
         MUST(store_damage_count(y.d[i].store) == 0, "store %d is damaged", i);
         sum[i] = compare_sum(y.d[i].store);
@@ -227,6 +234,22 @@ static void test_start_after_a_power_cut_writes_the_groups_again(void)
     for (int i = 0; i < SHARED_STORES; i++)
         TEST_ASSERT_TRUE(sum[i] == state_sum(&x.d[i].model.committed, 1));
     TEST_ASSERT_TRUE(recovered >= SHARED_STORES);
+    shared_fini(&x);
+}
+
+/* What other programs wrote to the file system does not keep a start of a few streams waiting. */
+static void test_start_syncs_a_few_segments_one_by_one(void)
+{
+    begin_with_journal(crash_files());
+    append_in_all("k", 100);
+    for (uint32_t each = SHARED_STORES - 1; each <= SHARED_STORES; each++) {
+        struct shared_set y;
+
+        start_on(&y, cut_now(), each);
+        TEST_ASSERT_EQUAL_UINT(each < SHARED_STORES ? 1 : 0, y.synced_all);
+        shared_close(&y);
+        shared_fini(&y);
+    }
     shared_fini(&x);
 }
 
@@ -284,6 +307,10 @@ static void test_deleted_stream_is_passed_over(void)
 
 static void test_start_that_cannot_write_fails_and_the_next_one_works(void)
 {
+    static const struct {
+        uint32_t kind, sync_each;
+    } faults[] = {{FAULT_WRITE, 0}, {FAULT_SYNC, 0}, {FAULT_SYNC, 1}};
+    const size_t last = sizeof faults / sizeof *faults - 1;
     struct store_opts o[SHARED_STORES];
     struct store_io *io;
     struct shared_set y;
@@ -294,13 +321,14 @@ static void test_start_that_cannot_write_fails_and_the_next_one_works(void)
     TEST_ASSERT_EQUAL_INT(0, fault_io_new(&io, cut_now(), NULL));
     for (int i = 0; i < SHARED_STORES; i++)
         o[i] = x.d[i].opts;
-    for (uint32_t kind = FAULT_WRITE; kind <= FAULT_SYNC; kind <<= 1) {
+    for (size_t n = 0; n <= last; n++) {
         shared_init(&y, loop, io, o, 2);
-        fault_io_arm(io, &(struct fault_plan){.kinds = kind, .nth = 2, .code = MF_IO});
+        y.sync_each = faults[n].sync_each;
+        fault_io_arm(io, &(struct fault_plan){.kinds = faults[n].kind, .nth = 2, .code = MF_IO});
         TEST_ASSERT_EQUAL_INT(MF_IO, shared_try_open(&y, &e));
         TEST_ASSERT_TRUE(view_io_any(io, "j."));
         fault_io_disarm(io);
-        if (kind == FAULT_WRITE) {
+        if (n < last) {
             for (int i = 0; i < SHARED_STORES; i++)
                 drive_fini(&y.d[i]);
             io->leave(io);
@@ -513,6 +541,7 @@ int main(void)
     RUN_TEST(test_no_space_for_the_journal_syncs_each_store);
     RUN_TEST(test_no_space_for_its_folder_is_no_failure_of_the_start);
     RUN_TEST(test_start_after_a_power_cut_writes_the_groups_again);
+    RUN_TEST(test_start_syncs_a_few_segments_one_by_one);
     RUN_TEST(test_stream_made_again_gets_nothing_of_the_old_one);
     RUN_TEST(test_deleted_stream_is_passed_over);
     RUN_TEST(test_start_that_cannot_write_fails_and_the_next_one_works);
