@@ -102,6 +102,9 @@ static void test_messages_beyond_the_memory_are_refused(void)
     }
     TEST_ASSERT_GREATER_THAN(40, stored);
     TEST_ASSERT_LESS_THAN(66, stored);
+    TEST_ASSERT_TRUE(fd_request(&c, "$JS.API.STREAM.CREATE.L",
+                                "{\"name\":\"L\",\"storage\":\"memory\",\"max_bytes\":4200000}",
+                                "\"err_code\":10028")); /* nor may a stream reserve more */
     /* What is refused harms nobody: the rest of the server works. */
     TEST_ASSERT_TRUE(fd_make_bucket(&c, "disk"));
     close(c.fd);

@@ -122,7 +122,7 @@ static void test_wrong_options_are_errors_with_their_place(void)
     };
     static const char *const texts[] = {
         "configuration:2:", "configuration:1:", "include", "file",       "mayflyd",
-        "nonsense",         "argv[1]",          "argv",    "max_memory", "size"};
+        "nonsense",         "argv[1]",          "argv",    "at least 8", "size"};
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_refusal(&wrong[i], texts[i]);
@@ -202,11 +202,11 @@ static void test_a_drain_tells_the_clients(void)
 
 static void test_a_stop_at_once_overtakes_a_drain(void)
 {
-    struct mayfly *m = start_server("");
+    struct mayfly *m =
+        start_server("lame_duck_grace_period: \"10m\"\nlame_duck_duration: \"1h\"\n");
     static struct fd_client c;
 
-    connect_client(m,
-                   &c); /* the grace period alone would be ten seconds, the duration two minutes */
+    connect_client(m, &c);
     mayfly_stop(m, MAYFLY_DRAIN);
     TEST_ASSERT_TRUE(fd_wait(&c, "\"ldm\":true"));
     mayfly_stop(m, MAYFLY_NOW);
