@@ -281,7 +281,7 @@ static char *copy_text(struct arena *mem, struct mf_slice text)
 
 static int decode(struct jwt *j, struct mf_slice text, struct mf_error *e)
 {
-    struct parts p;
+    struct parts p = {0};
     bool old;
     int err;
 
