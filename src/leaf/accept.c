@@ -172,12 +172,27 @@ void accept_peeked(struct leaf_link *l, uint8_t first)
         tell_first(l);
 }
 
+/* Too many connections have not logged in.  The log says it once, until half of them have gone. */
+static bool is_crowded(struct leaf *lf)
+{
+    if (lf->strangers <= LEAF_UNKNOWN_MAX / 2)
+        lf->crowded = false;
+    if (lf->strangers < LEAF_UNKNOWN_MAX)
+        return false;
+    if (!lf->crowded)
+        log_warn("Leafnode: %u connections have not logged in yet; until some of them do or time "
+                 "out, further ones are closed",
+                 lf->strangers);
+    lf->crowded = true;
+    return true;
+}
+
 void leaf_accept(struct leaf *lf, struct net_conn *conn, bool ws)
 {
     struct leaf_link *l;
     char label[LINK_LABEL];
 
-    if (lf->leaving || lf->strangers >= LEAF_UNKNOWN_MAX || (l = link_new(lf, NULL)) == NULL) {
+    if (lf->leaving || is_crowded(lf) || (l = link_new(lf, NULL)) == NULL) {
         net_close(conn, 0);
         return;
     }

@@ -53,6 +53,7 @@ struct leaf {
     } refusals[LEAF_REFUSALS];
     unsigned refusal_at;
     bool leaving, closing;
+    bool crowded; /* newcomers are turned away, and the log says so */
     void (*closed)(void *arg);
     void *closed_arg;
 };

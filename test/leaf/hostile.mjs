@@ -59,6 +59,25 @@ scenario("a peer that never reads: closed in the end, and nobody else waits", { 
   assert.ok((await hub.varz()).slow_consumer_stats.leafs >= 1);
 });
 
+scenario("more connections that say nothing than are kept: closed at once, and the log says so once", { hub: "mayfly", alone: "hub" }, async (t) => {
+  const hub = await t.hub();
+  const dial = () => net.connect({ host: "127.0.0.1", port: hub.leafPort });
+  const kept = Array.from({ length: 1024 }, dial);
+  let greeted = 0;
+  for (const s of kept) s.on("error", () => {}).once("data", () => greeted++);
+  t.after(() => kept.forEach((s) => s.destroy()));
+  await until("all to be greeted", () => greeted === kept.length);
+  for (let i = 0; i < 2; i++) {
+    let bytes = 0;
+    const late = dial().on("data", (b) => (bytes += b.length));
+    await new Promise((ok) => late.on("error", () => {}).on("close", ok));
+    assert.equal(bytes, 0);
+  }
+  assert.equal(hub.log().match(/Leafnode: 1024 connections have not logged in yet/g).length, 1);
+  kept.forEach((s) => s.destroy());
+  await until("a link", async () => rawLink(t, hub).then(() => true, () => false));
+});
+
 scenario("a hundred connections that say nothing: closed after the auth timeout", { alone: "hub" }, async (t) => {
   // patient() of the harness leaves a timeout that is given.
   const hub = await t.hub({ leafnodes: "authorization { timeout: 2, user: l, password: p, account: ACC }" });
