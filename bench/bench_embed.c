@@ -3,14 +3,16 @@
  *
  *     bench_embed [ROUNDS [OPERATIONS]]
  *
- * One operation after the other, each waits for its answer: a publish to a stream in memory with
- * its publish ack, and a direct get.  Both clients take turns.  Exit code 1: one row is below its
- * bar. */
+ * Publishes that nobody answers; publishes to a stream in memory with their publish acks, and
+ * direct gets, each waiting for its answer; direct gets of which WINDOW are under way.  Both
+ * clients take turns.  "bare echo" is what the sockets alone allow: a thread that answers each
+ * message at once, without a server.  Exit code 1: one row is below its bar. */
 #include "mayfly.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,8 @@
 
 #define BAR        1.3
 #define ROUNDS_MAX 101
+#define WINDOW     64
+#define ECHO_SIZE  160 /* about an answer of a direct get */
 
 struct client {
     int fd;
@@ -131,6 +135,86 @@ static double run_plain(struct client *c, const char *subject, const char *body,
     return operations / (now_s() - from);
 }
 
+/* The same, WINDOW requests at a time.  mark: in each answer once. */
+static double run_window(struct client *c, const char *subject, const char *mark, int operations)
+{
+    char request[128], all[sizeof request * WINDOW] = "";
+    int rounds = operations / WINDOW + 1;
+    double from = now_s();
+
+    snprintf(request, sizeof request, "PUB %s in.%d 0\r\n\r\n", subject, c->number);
+    for (int i = 0; i < WINDOW; i++)
+        strcat(all, request);
+    for (int i = 0; i < rounds; i++) {
+        int left = WINDOW;
+        size_t kept = 0;
+
+        put(c, all);
+        while (left > 0) {
+            ssize_t n = recv(c->fd, c->in + kept, sizeof c->in - 1 - kept, 0);
+            char *at = c->in, *found;
+            if (n <= 0)
+                die("the server ended");
+            c->in[kept + (size_t)n] = '\0';
+            for (; (found = strstr(at, mark)) != NULL; left--)
+                at = found + strlen(mark);
+            kept += (size_t)n - (size_t)(at - c->in);
+            memmove(c->in, at, kept);
+        }
+    }
+    return rounds * WINDOW / (now_s() - from);
+}
+
+/* --- the sockets alone ------------------------------------------------------------------------ */
+
+static void *echo(void *arg)
+{
+    int fd = *(int *)arg;
+    char bytes[ECHO_SIZE];
+
+    for (ssize_t n; (n = recv(fd, bytes, sizeof bytes, 0)) > 0;)
+        if (send(fd, bytes, (size_t)n, MSG_NOSIGNAL) != n)
+            break;
+    close(fd);
+    return NULL;
+}
+
+static void tcp_pair(int fd[2])
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int on = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (listener < 0 || bind(listener, (struct sockaddr *)&at, sizeof at) != 0 ||
+        listen(listener, 1) != 0 || getsockname(listener, (struct sockaddr *)&at, &len) != 0)
+        die("listen");
+    fd[0] = connect_tcp(ntohs(at.sin_port));
+    if ((fd[1] = accept(listener, NULL, NULL)) < 0)
+        die("accept");
+    setsockopt(fd[1], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    close(listener);
+}
+
+static double run_echo(int fd, int operations)
+{
+    char bytes[ECHO_SIZE] = "";
+    double from = now_s();
+
+    for (int i = 0; i < operations; i++) {
+        if (send(fd, bytes, sizeof bytes, MSG_NOSIGNAL) != (ssize_t)sizeof bytes)
+            die("send");
+        for (size_t got = 0; got < sizeof bytes;) {
+            ssize_t n = recv(fd, bytes, sizeof bytes - got, 0);
+            if (n <= 0)
+                die("recv");
+            got += (size_t)n;
+        }
+    }
+    return operations / (now_s() - from);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -138,29 +222,83 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool row(struct client c[2], const char *name, const char *subject, const char *body,
-                const char *answer, double bar, int rounds, int operations)
+enum kind { PLAIN, ANSWERED, WINDOWED, ECHO };
+struct row {
+    const char *name;
+    enum kind kind;
+    const char *subject, *body, *answer;
+    double bar; /* 0: none */
+    int operations;
+};
+
+static double run_row(const struct row *r, struct client *c, int echo_fd)
+{
+    if (r->kind == PLAIN)
+        return run_plain(c, r->subject, r->body, r->operations);
+    if (r->kind == ANSWERED)
+        return run(c, r->subject, r->body, r->answer, r->operations);
+    if (r->kind == WINDOWED)
+        return run_window(c, r->subject, r->answer, r->operations);
+    return run_echo(echo_fd, r->operations);
+}
+
+static bool row(struct client c[2], const int echo_fd[2], const struct row *r, int rounds)
 {
     static double rate[2][ROUNDS_MAX];
     double ratio;
 
     for (int i = 0; i < rounds; i++)
-        for (int k = 0; k < 2; k++)
-            rate[(k + i) % 2][i] = answer == NULL
-                                       ? run_plain(&c[(k + i) % 2], subject, body, operations)
-                                       : run(&c[(k + i) % 2], subject, body, answer, operations);
+        for (int k = 0; k < 2; k++) {
+            int which = (k + i) % 2;
+            rate[which][i] = run_row(r, &c[which], echo_fd[which]);
+        }
     for (int k = 0; k < 2; k++)
         qsort(rate[k], (size_t)rounds, sizeof rate[k][0], by_size);
     ratio = rate[0][rounds / 2] / rate[1][rounds / 2];
-    printf("%-12s in-process %9.0f/s   loopback TCP %9.0f/s   ratio %.2f   (bar %.1f)%s\n", name,
-           rate[0][rounds / 2], rate[1][rounds / 2], ratio, bar, ratio < bar ? "  BELOW" : "");
-    return ratio >= bar;
+    printf("%-18s in-process %9.0f/s   loopback TCP %9.0f/s   ratio %.2f", r->name,
+           rate[0][rounds / 2], rate[1][rounds / 2], ratio);
+    if (r->bar > 0)
+        printf("   (bar %.1f)%s", r->bar, ratio < r->bar ? "  BELOW" : "");
+    puts("");
+    return ratio >= r->bar;
+}
+
+static bool rows(struct client c[2], int rounds, int operations)
+{
+    int echo_fd[2], ends[2][2];
+    pthread_t thread[2];
+    bool good = true;
+    char body[160];
+    const struct row all[] = {{"publish", PLAIN, "core", body, NULL, BAR, operations},
+                              {"acked", ANSWERED, "s", body, "}\r\n", 0, operations / 4 + 1},
+                              {"direct get", ANSWERED, "$JS.API.DIRECT.GET.S.s", "", "00000007\r\n",
+                               BAR, operations / 2 + 1},
+                              {"direct get, 64", WINDOWED, "$JS.API.DIRECT.GET.S.s", "",
+                               "00000007\r\n", BAR, operations * 4},
+                              {"bare echo", ECHO, NULL, NULL, NULL, 0, operations / 2 + 1}};
+
+    snprintf(body, sizeof body, "%0128d", 7);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[0]) != 0)
+        die("socketpair");
+    tcp_pair(ends[1]);
+    for (int k = 0; k < 2; k++) {
+        echo_fd[k] = ends[k][0];
+        if (pthread_create(&thread[k], NULL, echo, &ends[k][1]) != 0)
+            die("pthread_create");
+    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        good = row(c, echo_fd, &all[i], rounds) && good;
+    for (int k = 0; k < 2; k++) {
+        close(echo_fd[k]);
+        pthread_join(thread[k], NULL);
+    }
+    return good;
 }
 
 int main(int argc, char **argv)
 {
     static struct client c[2];
-    char dir[] = "/tmp/mayfly-bench-XXXXXX", config[256], url[64], body[160], command[64];
+    char dir[] = "/tmp/mayfly-bench-XXXXXX", config[256], url[64], command[64];
     bool good;
     const char *create = "{\"name\":\"S\",\"subjects\":[\"s\"],\"storage\":\"memory\","
                          "\"allow_direct\":true,\"max_msgs_per_subject\":1}";
@@ -177,12 +315,7 @@ int main(int argc, char **argv)
     begin(&c[0], 0, mayfly_connect(m, &e));
     begin(&c[1], 1, connect_tcp(mayfly_address(m, MAYFLY_CLIENTS, url, sizeof url, &e)));
     (void)run(&c[0], "$JS.API.STREAM.CREATE.S", create, "\"created\"", 1);
-    snprintf(body, sizeof body, "%0128d", 7);
-    good = row(c, "publish", "core", body, NULL, BAR, rounds, operations);
-    (void)row(c, "acked", "s", body, "}\r\n", 0, rounds, operations / 4 + 1);
-    good = row(c, "direct get", "$JS.API.DIRECT.GET.S.s", "", "00000007\r\n", BAR, rounds,
-               operations / 2 + 1) &&
-           good;
+    good = rows(c, rounds, operations);
     mayfly_free(m);
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     return system(command) == 0 && good ? 0 : 1;
