@@ -9,6 +9,7 @@
 
 #include "monitor/prom.h"
 #include "source/source.h"
+#include "store/store_journal.h"
 
 #include <stdlib.h>
 
@@ -324,6 +325,24 @@ static void scrub_write(struct js_status *st, struct mf_buf *b)
                 "When the last such round ended; 0: none yet.", (double)s.round_end_ns / 1e9);
 }
 
+static void journal_write(const struct js_status *st, struct mf_buf *b)
+{
+    struct store_journal_stats s = {0};
+
+    if (st->js->journal != NULL)
+        store_journal_stats(st->js->journal, &s);
+    prom_metric(b, "mayfly_journal_entries_total", "counter",
+                "Syncs of the commit journal, each for commits of several streams.",
+                (double)s.entries);
+    prom_metric(b, "mayfly_journal_commits_total", "counter",
+                "Commits of streams that were synced that way.", (double)s.groups);
+    prom_metric(b, "mayfly_journal_bytes_total", "counter", "Bytes written to the commit journal.",
+                (double)s.bytes);
+    prom_metric(b, "mayfly_journal_turned_away_total", "counter",
+                "Commits that found the commit journal full, and were synced alone.",
+                (double)s.turned_away);
+}
+
 static bool sums_step(struct doc *d, void *state)
 {
     const struct metrics *m = state;
@@ -332,6 +351,7 @@ static bool sums_step(struct doc *d, void *state)
     stored_write(m, &d->body);
     done_write(m, &d->body);
     scrub_write(m->st, &d->body);
+    journal_write(m->st, &d->body);
     return false;
 }
 

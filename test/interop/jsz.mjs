@@ -358,6 +358,21 @@ scenario("metrics: streams, what came and went, how late", { only: "mayfly" }, a
   assert.deepEqual([value("mayfly_stream_messages", "ONE"), value("mayfly_stream_bytes", "MEM"), value("mayfly_stream_disk_bytes", "MEM")], [3, 22, 0]);
 });
 
+scenario("metrics: commits of several streams in one sync", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ monitor: true, config: 'jetstream { store_dir: "DIR/js" }' });
+  const { nc } = await onServer(t, s);
+  const names = ["A", "B", "C"];
+  for (const name of names) await api(nc, `STREAM.CREATE.${name}`, { name, subjects: [name] });
+  const value = await until("a sync for several streams", async () => {
+    await Promise.all(names.map((name) => nc.request(name, "x", { timeout: LIMIT_MS })));
+    const v = await metrics(s);
+    return v("mayfly_journal_entries_total") > 0 && v;
+  });
+  const [entries, commits, bytes, away] = ["entries", "commits", "bytes", "turned_away"].map((k) => value(`mayfly_journal_${k}_total`));
+  assert.ok(commits >= 2 * entries && bytes > 50 * commits && away >= 0, `${entries} ${commits} ${bytes} ${away}`);
+  assert.ok(value("mayfly_jetstream_published_total") >= commits);
+});
+
 const FAMILIES = "pending ack_pending redelivered lag waiting_pulls delivered_seq ack_floor_seq paused";
 scenario("metrics: consumers, one by one and in sum", { only: "mayfly" }, async (t) => {
   const { s, by } = await consuming(t);
