@@ -3,6 +3,7 @@
 #include "config/options.h"
 
 #include "config/options_impl.h"
+#include "config/options_operator.h"
 
 #include <stdio.h>
 
@@ -201,6 +202,25 @@ static const char *check_jetstream(const struct options *old, const struct optio
     return bad;
 }
 
+/* --- operator mode ---------------------------------------------------------------------------- */
+
+static const char *check_operators(const struct options *old, const struct options *now)
+{
+    const struct options_operator *a = old->operators, *b = now->operators;
+    bool same = a->noperators == b->noperators;
+
+    if (!old->operator_set)
+        return NULL;
+    for (size_t i = 0; same && i < a->noperators; i++)
+        same = strcmp(a->operators[i]->text, b->operators[i]->text) == 0;
+    if (!same)
+        return refuse_change(now, "TrustedOperators: an operator JWT differs, which needs a "
+                                  "restart");
+    if (!same_list(&a->trusted, &b->trusted))
+        return refuse_change(now, "TrustedKeys");
+    return NULL;
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 /* no_auth_user may be removed only together with that user. */
@@ -228,6 +248,8 @@ const char *options_reload_refusal(const struct options *old, const struct optio
         bad = refuse_change(now, "NoAuthUser: old=%s, new=%s",
                             old->no_auth_user == NULL ? "" : old->no_auth_user,
                             now->no_auth_user == NULL ? "" : now->no_auth_user);
+    if (bad == NULL)
+        bad = check_operators(old, now);
     if (bad == NULL)
         bad = check_jetstream(old, now);
     if (bad == NULL && !same_websocket(&old->websocket, &now->websocket))

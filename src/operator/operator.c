@@ -111,47 +111,70 @@ static void collect_entry(void *arg, struct table_node *n)
     struct reload *r = arg;
     struct operator_entry *en = mf_container(n, struct operator_entry, node);
 
+    en->admitted = trust_admits_account(en->op->trust, en->a.key);
     if (en->claims != NULL)
         r->all[r->n++] = en;
 }
 
-static void follow_preload(struct operator* op)
+static int collect_accounts(struct operator* op, struct reload *r)
 {
     struct table_scan scan;
-    struct reload r = {.all = calloc(op->accounts.count + 1, sizeof *r.all)};
 
-    if (r.all == NULL) {
-        log_error("resolver_preload: out of memory: accounts stay as they are");
-        return;
-    }
+    *r = (struct reload){.all = calloc(op->accounts.count + 1, sizeof(struct operator_entry *))};
+    if (r->all == NULL)
+        return MF_NOMEM;
     table_scan_begin(&scan, &op->accounts);
-    while (table_scan(&op->accounts, &scan, collect_entry, &r))
+    while (table_scan(&op->accounts, &scan, collect_entry, r))
         ;
-    for (size_t i = 0; i < r.n; i++) {
-        r.all[i]->reloads = true;
-        operator_load_start(r.all[i]);
+    return 0;
+}
+
+/* Another resolver_pinned_accounts: users are asked again. */
+static void follow_pinned(struct operator_entry *en)
+{
+    const struct operator_setup *s = &en->op->setup;
+
+    if (en->admitted != trust_admits_account(en->op->trust, en->a.key) && s->changed != NULL)
+        s->changed(s->arg, &en->a, en->a.jwt);
+}
+
+static bool follow_resolver(struct operator* op, const struct options_resolver *was)
+{
+    const struct options *now = op->setup.options;
+    struct mf_error e;
+
+    if (was->kind != now->operators->resolver.kind) {
+        log_warn("resolver: another kind is used after a restart");
+        return false;
     }
-    free(r.all);
+    if (resolver_reload(op->resolver, now, &e) != 0) {
+        log_error("resolver: %s", e.text);
+        return false;
+    }
+    return was->kind == OPTIONS_RESOLVER_MEM;
 }
 
 void operator_reload(struct operator* op, const struct options *o)
 {
-    const struct options_resolver *was = &op->setup.options->operators->resolver,
-                                  *now = &o->operators->resolver;
-    bool same = was->kind == now->kind;
-    struct mf_error e;
+    const struct options_resolver *was = &op->setup.options->operators->resolver;
+    struct reload r;
 
+    if (collect_accounts(op, &r) != 0) {
+        log_error("operator mode: out of memory: accounts stay as they are");
+        r.n = 0;
+    }
     op->setup.options = o;
     trust_move(op->trust, o);
-    if (!same)
-        log_warn("resolver: another kind is used after a restart");
-    else if (resolver_reload(op->resolver, o, &e) != 0)
-        log_error("resolver: %s", e.text);
-    else if (now->kind == OPTIONS_RESOLVER_MEM)
-        follow_preload(op);
+    bool asks = follow_resolver(op, was);
+    for (size_t i = 0; i < r.n; i++) {
+        follow_pinned(r.all[i]);
+        if (asks) {
+            r.all[i]->reloads = true;
+            operator_load_start(r.all[i]);
+        }
+    }
+    free(r.all);
 }
-
-/* --- start ------------------------------------------------------------------------------------ */
 
 /* --- the services about JWTs --------------------------------------------------------------------
  */

@@ -44,6 +44,7 @@ struct operator_entry { /* an account that is loaded, or is being loaded */
     struct operator_claims *claims; /* NULL: not loaded */
     bool deleted;                   /* its JWT was removed: only a new one helps */
     bool reloads;                   /* a look-up that finds nothing removes it */
+    bool admitted;                  /* by resolver_pinned_accounts; during a reload */
     struct resolver_lookup lookup;
     char *found; /* by the look-up: taken in a turn of its own */
     struct loop_defer turn;
