@@ -46,9 +46,10 @@ void client_refuse(struct client *c, const struct login_refusal *no)
 static bool is_account_full(struct account *a)
 {
     const struct options_account *o = account_options(a);
+    const struct account_counters *n = account_counters(a);
 
     return o != NULL && o->max_connections >= 0 &&
-           account_counters(a)->clients >= (uint64_t)o->max_connections;
+           n->clients + n->leafnodes >= (uint64_t)o->max_connections;
 }
 
 bool client_subs_full(const struct client *c)
@@ -68,7 +69,7 @@ bool client_apply_limits(struct client *c)
     const struct options_account *o = account_options(c->account);
     size_t max = (size_t)c->srv->opts->max_payload;
 
-    if (o != NULL && o->max_payload > 0 && (size_t)o->max_payload < max)
+    if (o != NULL && o->max_payload >= 0 && (size_t)o->max_payload < max)
         max = (size_t)o->max_payload;
     if (c->max_payload >= 0 && (size_t)c->max_payload < max)
         max = (size_t)c->max_payload;

@@ -46,8 +46,8 @@ struct sub {
 /* Values of a WebSocket handshake.  Strings are NULL when absent. */
 struct client_ws {
     struct ws_pipe *pipe;
-    char *ip;                  /* X-Forwarded-For */
-    char *user, *pass, *token; /* from cookies, for credentials missing in CONNECT */
+    char *ip;                        /* X-Forwarded-For */
+    char *user, *pass, *token, *jwt; /* from cookies, for credentials missing in CONNECT */
 };
 
 struct client {

@@ -24,6 +24,21 @@ static void label_client(struct mf_buf *b, const struct connect_opts *o)
     mf_buf_fini(&text);
 }
 
+/* Of a login service: "ACCOUNT/its name/jwt:KEY". */
+static void write_login_user(struct mf_buf *text, const struct client *c)
+{
+    const struct login_user *u = c->who;
+    const char *kind = mf_has_text(c->opts.nkey) ? "nkey" : "jwt";
+
+    mf_buf_printf(text, "%s/", account_name(c->account));
+    if (u->account_name != NULL)
+        mf_buf_printf(text, "%s/", u->account_name);
+    if (c->user != NULL && (u->key == NULL || strcmp(c->user, u->key) != 0))
+        mf_buf_printf(text, "user:%s", c->user);
+    else
+        mf_buf_printf(text, "%s:%s", kind, u->key);
+}
+
 /* The authenticated user: "ACCOUNT/user:name". */
 static void label_user(struct mf_buf *b, const struct client *c)
 {
@@ -31,13 +46,15 @@ static void label_user(struct mf_buf *b, const struct client *c)
     const char *name = c->user != NULL ? c->user : o->nkey != NULL ? o->nkey : o->user;
     struct mf_buf text = MF_BUF_INIT;
 
-    if (c->account == NULL || (name == NULL && !c->by_token))
+    if (c->account == NULL || (name == NULL && !c->by_token && c->who == NULL))
         return;
-    mf_buf_printf(&text, "%s/", account_name(c->account));
-    if (name == NULL)
-        mf_buf_puts(&text, "token");
+    if (c->who != NULL)
+        write_login_user(&text, c);
+    else if (name == NULL)
+        mf_buf_printf(&text, "%s/token", account_name(c->account));
     else
-        mf_buf_printf(&text, "%s:%s", o->nkey != NULL ? "nkey" : "user", name);
+        mf_buf_printf(&text, "%s/%s:%s", account_name(c->account),
+                      o->nkey != NULL ? "nkey" : "user", name);
     mf_buf_puts(b, " - ");
     utf8_quote(b, mf_buf_slice(&text));
     mf_buf_fini(&text);

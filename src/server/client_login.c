@@ -56,6 +56,21 @@ int64_t client_login_patience(const struct client *c)
     return client_auth_timeout(c) + PATIENCE_NS;
 }
 
+static const char *text_or_none(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+static void log_login(const struct client *c, const struct login_user *u, const struct account *a)
+{
+    char label[256];
+
+    log_debug("%s - Authenticated JWT: Client \"%s\" (claim-name: \"%s\") signed with \"%s\" by "
+              "Account \"%s\" (claim-name: \"%s\")",
+              client_label(c, label, sizeof label), text_or_none(u->key), text_or_none(u->name),
+              text_or_none(u->issuer), account_name(a), text_or_none(u->account_name));
+}
+
 static bool enter_result(struct client *c, const struct login_result *r)
 {
     struct client_entry e = {.account = r->account,
@@ -66,6 +81,7 @@ static bool enter_result(struct client *c, const struct login_result *r)
                              .name = r->user->shown,
                              .user = r->user};
 
+    log_login(c, r->user, r->account);
     return client_enter(c, &e) && client_finish_connect(c);
 }
 
@@ -152,7 +168,7 @@ void server_account_renew(struct server *s, struct account *a)
 {
     const struct options_account *o = account_options(a);
     struct mf_list *pos, *next;
-    int64_t kept = 0;
+    int64_t kept = (int64_t)account_counters(a)->leafnodes;
 
     (void)s;
     mf_list_each_safe(pos, next, account_sessions(a))

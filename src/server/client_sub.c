@@ -151,6 +151,18 @@ bool client_drop_subs(struct client *c, bool sliced)
     return true;
 }
 
+/* New permissions end a subscription that the former ones allowed. */
+static void tell_removed(struct client *c, const struct sub *sub)
+{
+    struct mf_slice subject = sub->rs.pattern, sid = mf_slice(sub->sid, sub->sid_len);
+    char label[256];
+
+    client_send_err(c, "Permissions Violation for Subscription to \"%.*s\" (sid \"%.*s\")",
+                    MF_FMT(subject), MF_FMT(sid));
+    log_info("%s - Removed sub \"%.*s\" (sid \"%.*s\") - not authorized",
+             client_label(c, label, sizeof label), MF_FMT(subject), MF_FMT(sid));
+}
+
 void client_recheck_subs(struct client *c)
 {
     struct sub **refused = calloc(c->subs.count + 1, sizeof *refused);
@@ -168,7 +180,7 @@ void client_recheck_subs(struct client *c)
                 refused[n++] = sub;
         }
     for (size_t i = 0; i < n; i++) { /* after the walk: deleting may shrink the table */
-        refuse_subscription(c, refused[i]->rs.pattern, refused[i]->rs.queue);
+        tell_removed(c, refused[i]);
         sub_free(refused[i]);
     }
     free(refused);

@@ -99,6 +99,7 @@ struct client_ws *client_ws_new(const struct server *s, const struct ws_request 
     w->user = copy_cookie(r, o->user_cookie);
     w->pass = copy_cookie(r, o->pass_cookie);
     w->token = copy_cookie(r, o->token_cookie);
+    w->jwt = copy_cookie(r, o->jwt_cookie);
     return w;
 }
 
@@ -110,13 +111,16 @@ void client_ws_free(struct client_ws *w)
     free(w->user);
     free(w->pass);
     free(w->token);
+    free(w->jwt);
     free(w);
 }
 
 static void stand_in(char **field, const char *cookie_value)
 {
-    if (*field == NULL && cookie_value != NULL)
-        *field = mf_slice_dup(mf_str(cookie_value));
+    if (mf_has_text(*field) || cookie_value == NULL)
+        return;
+    free(*field);
+    *field = mf_slice_dup(mf_str(cookie_value));
 }
 
 void client_ws_cookies(struct client *c)
@@ -126,6 +130,7 @@ void client_ws_cookies(struct client *c)
     stand_in(&c->opts.user, c->ws->user);
     stand_in(&c->opts.pass, c->ws->pass);
     stand_in(&c->opts.token, c->ws->token);
+    stand_in(&c->opts.jwt, c->ws->jwt);
 }
 
 void client_ws_farewell(const struct client *c)
