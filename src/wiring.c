@@ -13,23 +13,29 @@
 
 /* --- operator mode ---------------------------------------------------------------------------- */
 
+/* Its clients and links get their present rights, or end. */
+static void renew_users(struct wiring *w, const struct operator_account *a)
+{
+    if (w->login.op == NULL)
+        return; /* during the start */
+    server_account_renew(w->server, a->account);
+    if (w->leaf != NULL)
+        leaf_account_renew(w->leaf, a->account);
+}
+
 static void account_changed(void *arg, struct operator_account *a, const struct jwt *before)
 {
     struct wiring *w = arg;
 
-    if (before != NULL && w->login.op != NULL)
-        server_account_renew(w->server, a->account);
+    if (before != NULL)
+        renew_users(w, a);
     if (w->api != NULL)
         api_account_changed(w->api, a->account);
 }
 
-/* Its users are renewed, and find that it is expired. */
 static void account_ended(void *arg, struct operator_account *a)
 {
-    struct wiring *w = arg;
-
-    if (w->login.op != NULL)
-        server_account_renew(w->server, a->account);
+    renew_users(arg, a);
 }
 
 /* A reload removed it. */
@@ -214,6 +220,7 @@ static int open_leaf(void *arg, struct server *s, const struct options *o, struc
                                .api_level = SERVER_API_LEVEL,
                                .next_id = next_id,
                                .stall = stall_publisher,
+                               .logins = &w->login.service,
                                .port = leaf_port,
                                .changed = leaf_changed,
                                .arg = w};

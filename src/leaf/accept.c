@@ -244,6 +244,20 @@ void accept_refused(struct leaf_link *l)
     link_close(l, "Authorization Violation", REASON_AUTH_FAILURE);
 }
 
+void accept_refused_by(struct leaf_link *l, const struct login_refusal *no)
+{
+    const char *key = no->user != NULL ? no->user->key : NULL;
+    char label[LINK_LABEL];
+
+    if (no->why != NULL && no->loud)
+        link_log_error(l, "%s", no->why);
+    else if (no->why != NULL)
+        log_debug("%s - %s", link_label(l, label), no->why);
+    link_log_error(l, "authentication error%s%s%s", key != NULL ? " - JWT User \"" : "",
+                   key != NULL ? key : "", key != NULL ? "\"" : "");
+    link_close(l, no->err, no->reason);
+}
+
 static void refuse_with(struct leaf_link *l, const char *text, enum reason reason)
 {
     link_log_error(l, "%s", text);
@@ -486,6 +500,17 @@ void accept_entered(struct leaf_link *l, const struct auth_identity *who)
         return;
     }
     link_use(l);
+}
+
+void accept_admitted(struct leaf_link *l, const struct login_result *r)
+{
+    login_user_release(l->who);
+    l->who = r->user;
+    l->max_subs = r->max_subs;
+    accept_entered(l, &(struct auth_identity){.account = account_name(r->account),
+                                              .name = r->user->shown,
+                                              .perms = r->perms,
+                                              .deadline_ns = r->deadline_ns});
 }
 
 /* --- after a reload --------------------------------------------------------------------------- */

@@ -85,6 +85,10 @@ static void recheck_accepted(struct leaf *lf, const struct leaf_logins_before *b
         struct perms *now;
         if (l->remote != NULL || l->phase != LEAF_USABLE)
             continue;
+        if (l->who != NULL) {
+            service_renew(l);
+            continue;
+        }
         if (login_still_valid(l, before, &now)) {
             accept_renew(l, now);
             continue;

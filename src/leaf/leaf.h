@@ -12,6 +12,7 @@
 #include "account/account.h"
 #include "loop/loop.h"
 #include "net/net.h"
+#include "session/login.h"
 
 struct leaf;
 struct leaf_link;
@@ -29,7 +30,8 @@ struct leaf_setup {
     const char *server_id, *version, *go_version; /* valid until the end */
     const char *server_name;                      /* copied */
     unsigned api_level;
-    uint64_t (*next_id)(void *arg); /* ids of links and clients are one sequence */
+    uint64_t (*next_id)(void *arg);     /* ids of links and clients are one sequence */
+    const struct login_service *logins; /* NULL: none; valid until the end */
     /* The publisher of a message fills the output of a link faster than the peer reads it: it is
      * to wait a moment.  origin: of the message. */
     void (*stall)(void *arg, const void *origin);
@@ -49,6 +51,9 @@ void leaf_reload(struct leaf *lf, const struct options *o);
 void leaf_accept(struct leaf *lf, struct net_conn *conn, bool ws);
 /* A reload removed the account: its links close, and their subscriptions end now. */
 void leaf_account_removed(struct leaf *lf, struct account *a);
+/* The claims of an account changed: each of its links gets the present rights of its user, or ends.
+ * O(accounts with links). */
+void leaf_account_renew(struct leaf *lf, const struct account *a);
 /* Dialling ends, links close. */
 void leaf_leaving(struct leaf *lf);
 /* true: freed.  false: closed() is called after the last link has ended. */

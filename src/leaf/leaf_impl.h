@@ -79,6 +79,8 @@ void accept_command(struct leaf_link *l, const struct verb_cmd *cmd);
 void accept_entered(struct leaf_link *l,
                     const struct auth_identity *who); /* credentials are good */
 void accept_refused(struct leaf_link *l);
+void accept_admitted(struct leaf_link *l, const struct login_result *r); /* by a login service */
+void accept_refused_by(struct leaf_link *l, const struct login_refusal *no);
 void accept_send_info(struct leaf_link *l, bool answer);
 void accept_secured(struct leaf_link *l);
 void accept_peeked(struct leaf_link *l, uint8_t first); /* 0: none came in time */
@@ -103,6 +105,15 @@ void login_drop(struct leaf_logins_before *before);
  */
 bool login_still_valid(const struct leaf_link *l, const struct leaf_logins_before *before,
                        struct perms **now);
+
+/* --- service.c -------------------------------------------------------------------------------- */
+/* Whether a login service decides, where leafnodes { authorization } names nobody. */
+bool service_decides(const struct leaf_link *l);
+/* Calls accept_admitted() or accept_refused_by(), later. */
+void service_begin(struct leaf_link *l, const struct hello_connect *c);
+void service_abandon(struct leaf_link *l); /* harmless without a login under way */
+/* New permissions and limits of its user, or its end. */
+void service_renew(struct leaf_link *l);
 
 /* --- rules.c ---------------------------------------------------------------------------------- */
 /* allow and deny lists of the hub's user, as INFO shows them; NULL: everything. */

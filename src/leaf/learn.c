@@ -76,6 +76,8 @@ static bool is_room(struct leaf_link *l, const struct verb_cmd *cmd)
         most = (uint64_t)l->leaf->options->max_subscriptions;
     if (o != NULL && o->max_subscriptions >= 0 && (uint64_t)o->max_subscriptions < most)
         most = (uint64_t)o->max_subscriptions;
+    if (l->max_subs >= 0 && (uint64_t)l->max_subs < most)
+        most = (uint64_t)l->max_subs;
     if (l->subs.count < most &&
         l->subs_room + room_of(cmd->subject, cmd->queue) <= LEAF_SUBS_ROOM_MAX)
         return true;

@@ -87,6 +87,7 @@ struct leaf_link *link_new(struct leaf *lf, struct leaf_remote *remote)
     l->spoke = remote != NULL && !remote->opt->hub;
     l->phase = remote != NULL ? LEAF_DIALLING : LEAF_WAIT_LOGIN;
     l->id = lf->setup.next_id(lf->setup.arg);
+    l->max_subs = -1;
     l->peer.takes = cross_takes;
     l->peer.send = cross_send;
     l->start_wall_ns = loop_wall_ns(lf->loop);
@@ -115,6 +116,7 @@ void link_free(struct leaf_link *l)
     loop_timer_free(l->timer);
     perms_release(l->perms);
     perms_release(l->denies);
+    login_user_release(l->who);
     router_remote_fini(&l->peer);
     table_fini(&l->subs);
     arena_fini(&l->mem);
@@ -127,6 +129,13 @@ void link_free(struct leaf_link *l)
 void link_wait(struct leaf_link *l, int64_t ns)
 {
     loop_timer_arm(l->timer, loop_mono_ns(l->leaf->loop) + ns);
+}
+
+void link_wait_ping(struct leaf_link *l, int64_t ns)
+{
+    int64_t left = l->deadline_wall_ns - loop_wall_ns(l->leaf->loop);
+
+    link_wait(l, l->deadline_wall_ns != 0 && left < ns ? left : ns);
 }
 
 /* --- end -------------------------------------------------------------------------------------- */
@@ -267,7 +276,7 @@ static void check_pings(struct leaf_link *l)
         return;
     }
     send_ping(l);
-    link_wait(l, link_ping_every(l));
+    link_wait_ping(l, link_ping_every(l));
 }
 
 static void fire_timer(void *arg)

@@ -11,6 +11,7 @@
 #include "leaf/verb_impl.h"
 #include "loop/work.h"
 #include "session/delivery.h"
+#include "session/login.h"
 #include "session/nonce.h"
 #include "session/reason.h"
 #include "session/s2_pipe.h"
@@ -19,6 +20,7 @@ struct leaf_remote;
 struct leaf_realm;
 struct leaf_family;
 struct login_job;
+struct leaf_login;
 
 enum leaf_phase {
     LEAF_DIALLING,    /* solicitor: no connection yet */
@@ -102,6 +104,9 @@ struct leaf_link {
     char *user;                 /* shown in logs; NULL: none */
     struct json_strs peer_deny; /* of CONNECT, in mem */
     struct login_job *job;
+    struct leaf_login *service; /* a login service decides; NULL: none does, or it has decided */
+    struct login_user *who;     /* of the service; NULL: a user of the configuration */
+    int64_t max_subs;           /* of `who`; -1: no limit */
     struct loop_timer *timer;
     int64_t rtt_ns, ping_sent_ns, next_ping_ns, deadline_wall_ns;
     unsigned pings_out;
@@ -130,6 +135,8 @@ void link_log_error(const struct leaf_link *l, const char *fmt, ...) MF_PRINTF(2
 /* The handshake is done: interest is announced, messages cross. */
 void link_use(struct leaf_link *l);
 void link_wait(struct leaf_link *l, int64_t ns); /* arms the timer of the phase */
+/* The same for the next ping, unless the credentials end before. */
+void link_wait_ping(struct leaf_link *l, int64_t ns);
 void link_check_queue(struct leaf_link *l, const void *origin);
 /* Both directions are S2 from here on; what is unread of the input goes through it. */
 bool link_compress(struct leaf_link *l, enum options_compress mode);

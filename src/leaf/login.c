@@ -162,6 +162,7 @@ static void start_job(struct leaf_link *l, const struct auth_request *r, const c
 
 void login_abandon(struct leaf_link *l)
 {
+    service_abandon(l);
     if (l->job != NULL)
         l->job->link = NULL;
     l->job = NULL;
@@ -249,6 +250,8 @@ void login_check(struct leaf_link *l, const struct hello_connect *c)
             accept_refused(l);
     } else if (a->users_set) {
         check_users(l, &r, a);
+    } else if (service_decides(l)) {
+        service_begin(l, c);
     } else if (auth_required_kind(l->leaf->logins->auth, AUTH_LEAFNODE)) {
         check_clients(l, &r);
     } else {

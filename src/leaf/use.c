@@ -132,7 +132,7 @@ void link_use(struct leaf_link *l)
         return;
     log_usable(l);
     warn_of_names(l);
-    link_wait(l, first + (int64_t)rand_below((uint32_t)(first / 5 / CLOCK_US) + 1) * CLOCK_US);
+    link_wait_ping(l, first + (int64_t)rand_below((uint32_t)(first / 5 / CLOCK_US) + 1) * CLOCK_US);
     l->shown = true;
     lf->setup.changed(lf->setup.arg, l, true);
     account_linked(l->account);
