@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -213,6 +214,16 @@ static double run_echo(int fd, int operations)
     return operations / (now_s() - from);
 }
 
+/* Of all threads: client and server. */
+static double processor_s(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
@@ -244,19 +255,24 @@ static double run_row(const struct row *r, struct client *c, int echo_fd)
 
 static bool row(struct client c[2], const int echo_fd[2], const struct row *r, int rounds)
 {
-    static double rate[2][ROUNDS_MAX];
+    static double rate[2][ROUNDS_MAX], busy[2][ROUNDS_MAX];
     double ratio;
 
     for (int i = 0; i < rounds; i++)
         for (int k = 0; k < 2; k++) {
             int which = (k + i) % 2;
+            double from = processor_s();
             rate[which][i] = run_row(r, &c[which], echo_fd[which]);
+            busy[which][i] = (processor_s() - from) * 1e6 / r->operations;
         }
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         qsort(rate[k], (size_t)rounds, sizeof rate[k][0], by_size);
+        qsort(busy[k], (size_t)rounds, sizeof busy[k][0], by_size);
+    }
     ratio = rate[0][rounds / 2] / rate[1][rounds / 2];
-    printf("%-18s in-process %9.0f/s   loopback TCP %9.0f/s   ratio %.2f", r->name,
-           rate[0][rounds / 2], rate[1][rounds / 2], ratio);
+    printf("%-15s in-process %9.0f/s %6.2f us   loopback TCP %9.0f/s %6.2f us   ratio %.2f",
+           r->name, rate[0][rounds / 2], busy[0][rounds / 2], rate[1][rounds / 2],
+           busy[1][rounds / 2], ratio);
     if (r->bar > 0)
         printf("   (bar %.1f)%s", r->bar, ratio < r->bar ? "  BELOW" : "");
     puts("");

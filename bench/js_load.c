@@ -134,7 +134,8 @@ static void build_nats(struct lane *l, unsigned index)
         memcpy(l->request + at, job->body != NULL ? job->body : "", body);
     memcpy(l->request + at + body, "\r\n", 2);
     l->len = at + body + 2;
-    l->key_at = (size_t)(strchr(l->request, ' ') - l->request) + 1 + strlen(subject) - DIGITS;
+    l->key_at =
+        (size_t)((char *)memchr(l->request, ' ', at) - l->request) + 1 + strlen(subject) - DIGITS;
     l->reply_at = l->key_at + DIGITS + 1 + strlen(reply) - DIGITS;
 }
 

@@ -170,22 +170,32 @@ static void trust_operators(struct opt *c)
     }
 }
 
+/* "2.15.1"; false: it is not of this form. */
+static bool read_version(const char *text, uint64_t part[3])
+{
+    for (size_t i = 0; i < 3; i++) {
+        size_t n = strcspn(text, ".");
+        if (n > 6 || mf_parse_u64(mf_slice(text, n), &part[i]) != 0)
+            return false;
+        text += n;
+        if (*text != (i < 2 ? '.' : '\0'))
+            return false;
+        text++;
+    }
+    return true;
+}
+
 /* assert_server_version: at least this version of nats-server. */
 static void check_version(struct opt *c, const struct jwt *j)
 {
-    static const unsigned own[3] = {2, 15, 1};
+    static const uint64_t own[3] = {2, 15, 1};
     static const char *const names[3] = {"major", "minor", "update"};
-    const char *text = j->operator_claims->assert_server_version, *s = text;
-    unsigned wanted[3];
-    int used = 0;
+    const char *text = j->operator_claims->assert_server_version;
+    uint64_t wanted[3];
 
     if (text[0] == '\0')
         return;
-    for (size_t i = 0; i < strlen(text); i++)
-        used += (text[i] < '0' || text[i] > '9') && text[i] != '.';
-    if (used > 0 || strlen(s) > 20 ||
-        sscanf(s, "%6u.%6u.%6u%n", &wanted[0], &wanted[1], &wanted[2], &used) != 3 ||
-        s[used] != '\0') {
+    if (!read_version(text, wanted)) {
         opt_error(c, opt_place(c->o, "operator"),
                   "operator %s expects version %.40s got error instead: asserted server version "
                   "must be of the form <major>.<minor>.<update>",
@@ -196,8 +206,8 @@ static void check_version(struct opt *c, const struct jwt *j)
         if (wanted[i] == own[i])
             continue;
         opt_error(c, opt_place(c->o, "operator"),
-                  "operator %s expected %s version %u > server %s version %u", j->sub, names[i],
-                  wanted[i], names[i], own[i]);
+                  "operator %s expected %s version %llu > server %s version %llu", j->sub, names[i],
+                  (unsigned long long)wanted[i], names[i], (unsigned long long)own[i]);
         return;
     }
 }

@@ -107,7 +107,7 @@ static int take_function(struct expansion *x, struct piece *p, struct mf_slice n
     return err;
 }
 
-static const uint8_t *find_pair(struct mf_slice s, char c)
+static const uint8_t *find_pair(struct mf_slice s, uint8_t c)
 {
     for (size_t i = 0; i + 1 < s.len; i++)
         if (s.ptr[i] == c && s.ptr[i + 1] == c)

@@ -28,19 +28,12 @@ void claims_begin_json(struct claims_request *q)
     jsonw_end(&q->json);
 }
 
-/* The answer may come back to a service here: q is not used while it is published. */
+/* The answer may come back to a service here: nothing else refers to q any more. */
 static void send_json(struct claims_request *q)
 {
-    struct mf_buf out = q->out;
-    struct claims *c = q->claims;
-    char reply[CLAIMS_SUBJECT];
-
-    q->out = (struct mf_buf){0};
-    memcpy(reply, q->reply, sizeof reply);
+    if (!mf_buf_failed(&q->out))
+        (void)claims_publish(q->claims, q->reply, NULL, mf_buf_slice(&q->out));
     claims_request_end(q);
-    if (!mf_buf_failed(&out))
-        (void)claims_publish(c, reply, NULL, mf_buf_slice(&out));
-    mf_buf_fini(&out);
 }
 
 static void write_answer(struct claims_request *q, const char *part, const char *account, int code,
@@ -120,6 +113,11 @@ static void take_account(char account[NKEY_TEXT], struct mf_slice subject)
     }
 }
 
+static void refuse_request(struct claims_request *q, const char *why)
+{
+    claims_refuse(q, q->account[0] != '\0' ? q->account : "n/a", "claims request failed", why);
+}
+
 static bool accept_request(struct router_sub *rs, const struct router_msg *m)
 {
     struct claims_service *v = mf_container(rs, struct claims_service, rs);
@@ -128,24 +126,24 @@ static bool accept_request(struct router_sub *rs, const struct router_msg *m)
 
     if (c->asks)
         return false;
-    if (c->stopped || m->msg->payload.len > JWT_SIZE_MAX || m->msg->reply.len >= CLAIMS_SUBJECT ||
-        c->nrequests >= CLAIMS_MOST)
+    if (c->stopped || m->msg->reply.len >= CLAIMS_SUBJECT)
         return true;
     q = calloc(1, sizeof *q);
     if (q == NULL)
         return true;
     mf_list_init(&q->link);
     q->claims = c;
-    q->body = mf_slice(mf_slice_dup(m->msg->payload), m->msg->payload.len);
-    if (q->body.ptr == NULL) {
-        free(q);
-        return true;
-    }
     memcpy(q->reply, m->msg->reply.ptr, m->msg->reply.len);
     take_account(q->account, m->msg->subject);
     mf_list_push(&c->requests, &q->link);
-    c->nrequests++;
-    v->run(q);
+    if (c->nrequests++ >= CLAIMS_MOST)
+        refuse_request(q, "too many requests wait, try again later");
+    else if (m->msg->payload.len > JWT_SIZE_MAX)
+        refuse_request(q, "the body is too large for a JWT");
+    else if ((q->body = mf_slice(mf_slice_dup(m->msg->payload), m->msg->payload.len)).ptr == NULL)
+        refuse_request(q, "out of memory");
+    else
+        v->run(q);
     return true;
 }
 

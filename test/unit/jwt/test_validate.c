@@ -287,8 +287,7 @@ static void test_a_scoped_user_has_nothing_of_its_own(void)
 {
     static const char *const own[] = {"\"subs\":-1",
                                       "\"bearer_token\":true",
-                                      "\"pub\":{\"allow\":"
-                                      "[\"a\"]}",
+                                      "\"pub\":{\"allow\":[\"a\"]}",
                                       "\"allowed_connection_types\":[\"STANDARD\"]",
                                       "\"resp\":{\"max\":1}",
                                       "\"src\":[\"::/0\"]"};

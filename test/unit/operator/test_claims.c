@@ -210,6 +210,26 @@ static void test_an_update_is_stored_applied_and_confirmed(void)
     free(t);
 }
 
+static void test_requests_that_are_too_many_or_too_large_are_told(void)
+{
+    char *t = token(&op, 1, ""), *large = malloc(JWT_SIZE_MAX + 2);
+
+    start(FULL);
+    for (int i = 0; i < CLAIMS_MOST; i++) {
+        (void)send("$SYS.REQ.CLAIMS.UPDATE", t, strlen(t));
+        TEST_ASSERT_EQUAL(0, nanswers);
+    }
+    (void)send("$SYS.REQ.CLAIMS.UPDATE", t, strlen(t));
+    TEST_ASSERT_NOT_NULL(strstr(answer, "claims request failed - too many requests wait"));
+    while (nanswers < CLAIMS_MOST)
+        turn();
+    memset(large, 'e', JWT_SIZE_MAX + 1);
+    large[JWT_SIZE_MAX + 1] = '\0';
+    expect("$SYS.REQ.CLAIMS.UPDATE", large, "too large for a JWT");
+    free(large);
+    free(t);
+}
+
 static void test_an_update_that_nobody_trusts_is_refused_and_not_stored(void)
 {
     char *foreign = token(&stranger, 1, ""), *good = token(&sign, 2, ""),
@@ -405,6 +425,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_an_update_is_stored_applied_and_confirmed);
+    RUN_TEST(test_requests_that_are_too_many_or_too_large_are_told);
     RUN_TEST(test_an_update_that_nobody_trusts_is_refused_and_not_stored);
     RUN_TEST(test_a_delete_needs_an_operator_and_reaches_loaded_accounts);
     RUN_TEST(test_a_delete_must_be_allowed);
