@@ -144,8 +144,8 @@ static double run_window(struct client *c, const char *subject, const char *mark
     double from = now_s();
 
     snprintf(request, sizeof request, "PUB %s in.%d 0\r\n\r\n", subject, c->number);
-    for (int i = 0; i < WINDOW; i++)
-        strcat(all, request);
+    for (int i = 0, n = 0; i < WINDOW; i++)
+        n += snprintf(all + n, sizeof all - (size_t)n, "%s", request);
     for (int i = 0; i < rounds; i++) {
         int left = WINDOW;
         size_t kept = 0;
