@@ -486,8 +486,8 @@ static size_t largest_payload(const struct leaf_link *l)
     const struct options_account *o = l->account == NULL ? NULL : account_options(l->account);
     size_t max = (size_t)l->leaf->options->max_payload;
 
-    return o != NULL && o->max_payload > 0 && (size_t)o->max_payload < max ? (size_t)o->max_payload
-                                                                           : max;
+    return o != NULL && o->max_payload >= 0 && (size_t)o->max_payload < max ? (size_t)o->max_payload
+                                                                            : max;
 }
 
 static bool turn_is_over(struct leaf_link *l, unsigned commands)

@@ -133,7 +133,8 @@ static bool accept_request(struct router_sub *rs, const struct router_msg *m)
         return true;
     mf_list_init(&q->link);
     q->claims = c;
-    memcpy(q->reply, m->msg->reply.ptr, m->msg->reply.len);
+    if (m->msg->reply.len > 0)
+        memcpy(q->reply, m->msg->reply.ptr, m->msg->reply.len);
     take_account(q->account, m->msg->subject);
     mf_list_push(&c->requests, &q->link);
     if (c->nrequests++ >= CLAIMS_MOST)

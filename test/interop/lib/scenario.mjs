@@ -38,7 +38,10 @@ export class Scene {
   prepare(options) {
     const s = new Server(options);
     this.after(() => s.remove());
-    this.after(() => s.kill());
+    this.after(async () => {
+      await s.kill();
+      s.checkReports();
+    });
     return s;
   }
 
