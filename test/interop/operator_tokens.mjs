@@ -4,8 +4,6 @@ import { Key, Operator, World, now, token, userInfo } from "./lib/operator.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { until } from "./lib/wait.mjs";
 
-const later = { later: true };
-
 // An operator with account A, which has a signing key and one for scoped users, and account B.
 async function world(t, { template, tags, ...options } = {}) {
   const operator = new Operator({ signingKey: true });
@@ -283,7 +281,7 @@ scenario("the second INFO tells the smaller max_payload of user and account", as
   assert.equal(JSON.parse(info).remote_account, operator.system.public);
 });
 
-scenario("USER.INFO tells keys, names, permissions and the time that is left", later, async (t) => {
+scenario("USER.INFO tells keys, names, permissions and the time that is left", async (t) => {
   const w = await world(t);
   const info = async (user) => {
     const nc = await w.connect(user);
@@ -306,7 +304,7 @@ scenario("USER.INFO tells keys, names, permissions and the time that is left", l
   assert.deepEqual(expanded.permissions.publish.allow.toSorted(), ["$SYS.REQ.USER.INFO", "own.carol.>"]);
 });
 
-scenario("a sentinel with user and password, without a callout: who it says it is", later, async (t) => {
+scenario("a sentinel with user and password, without a callout: who it says it is", async (t) => {
   const w = await world(t);
   const sentinel = w.a.user("guest", { bearer_token: true });
   const nc = await t.connect(w.s, { authenticator: () => ({ jwt: sentinel.jwt, user: "alice", pass: "secret" }) });

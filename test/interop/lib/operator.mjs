@@ -35,8 +35,12 @@ export class Key {
     const prefix = PREFIX[kind];
     this.private = crypto.createPrivateKey({ key: Buffer.concat([PKCS8, raw]), format: "der", type: "pkcs8" });
     const open = crypto.createPublicKey(this.private).export({ format: "der", type: "spki" }).subarray(SPKI.length);
-    this.public = checked(Buffer.from([prefix]), open);
+    this.public = Key.text(kind, open);
     this.seed = checked(Buffer.from([PREFIX.S | (prefix >> 5), (prefix & 31) << 3]), raw);
+  }
+  // A public key as text.
+  static text(kind, raw) {
+    return checked(Buffer.from([PREFIX[kind]]), raw);
   }
   sign(text) {
     return crypto.sign(null, Buffer.from(text), this.private);
