@@ -180,7 +180,7 @@ void operator_account_delete(struct operator_entry *en)
 {
     const struct operator_setup *s = &en->op->setup;
 
-    en->deleted = true;
+    en->deleted = en->a.expired = true;
     en->claims->options.js.enabled = false; /* its files stay */
     if (s->changed != NULL)
         s->changed(s->arg, &en->a, en->a.jwt);

@@ -16,14 +16,12 @@ static struct options_list list_of(const struct json_strs *from)
 
 void user_rights_options(struct options_permissions *out, const struct jwt_permissions *p)
 {
-    *out = (struct options_permissions){
-        .publish = {.allow = list_of(&p->pub.allow),
-                    .deny = list_of(&p->pub.deny),
-                    /* Without a list nothing but answers may be published. */
-                    .allow_set = p->pub.allow.n > 0 || p->resp != NULL},
-        .subscribe = {.allow = list_of(&p->sub.allow),
-                      .deny = list_of(&p->sub.deny),
-                      .allow_set = p->sub.allow.n > 0}};
+    *out = (struct options_permissions){.publish = {.allow = list_of(&p->pub.allow),
+                                                    .deny = list_of(&p->pub.deny),
+                                                    .allow_set = p->pub.allow.n > 0},
+                                        .subscribe = {.allow = list_of(&p->sub.allow),
+                                                      .deny = list_of(&p->sub.deny),
+                                                      .allow_set = p->sub.allow.n > 0}};
     if (p->resp != NULL) {
         out->responses_set = true;
         out->responses_max = p->resp->max;

@@ -1,0 +1,149 @@
+/* test_login_renew.c: what new claims of an account mean for users who are connected. */
+#include "login_fixture.h"
+
+/* Other claims of the account, by a reload of the preload. */
+static struct options *reload_account(const char *limits, const char *more)
+{
+    struct options *before = o, *next;
+    char text[12000], sysmore[200], free_limits[600], *a = account_jwt(limits, more), *s, *t;
+    struct mf_error e = {0};
+
+    snprintf(sysmore, sizeof sysmore, ",\"system_account\":\"%s\"", sys.text);
+    snprintf(free_limits, sizeof free_limits, LIMITS, "");
+    t = token_make(&op_key, &op_key, "operator", 1700000000, 0, sysmore);
+    s = token_make(&op_key, &sys, "account", 1700000000, 0, free_limits);
+    snprintf(text, sizeof text,
+             "operator: %s\nresolver: MEM\nresolver_preload { %s: %s, %s: %s }\n", t, sys.text, s,
+             acc.text, a);
+    free(t);
+    free(s);
+    free(a);
+    TEST_ASSERT_EQUAL_MESSAGE(0, options_parse(&next, mf_str(text), "t", &e), e.text);
+    TEST_ASSERT_EQUAL(0, accounts_reload(accounts, next, NULL, NULL, &e));
+    operator_reload(op, next);
+    o = next;
+    options_free(before);
+    for (int i = 0; i < 10; i++)
+        loop_turn(loop);
+    return next;
+}
+
+static void renewed(struct attempt *a, const char *err, enum reason reason)
+{
+    struct login_result r;
+    struct login_refusal no;
+
+    TEST_ASSERT_EQUAL(MF_DENIED,
+                      service.service.renew(service.service.arg, a->r.account, a->r.user, &r, &no));
+    if (err == NULL)
+        TEST_ASSERT_NULL(no.err);
+    else
+        TEST_ASSERT_EQUAL_STRING(err, no.err);
+    TEST_ASSERT_EQUAL(reason, no.reason);
+}
+
+static struct login_result stays(struct attempt *a)
+{
+    struct login_result r;
+    struct login_refusal no;
+
+    TEST_ASSERT_EQUAL(0,
+                      service.service.renew(service.service.arg, a->r.account, a->r.user, &r, &no));
+    perms_release(r.perms);
+    login_user_release(r.user);
+    return r;
+}
+
+static void test_revocations_end_users_that_were_issued_before(void)
+{
+    struct attempt a = {.done = false};
+    char more[200];
+
+    start("", "", "");
+    admitted(&a, user_jwt(&acc, 0, FREE));
+    (void)stays(&a);
+    snprintf(more, sizeof more, ",\"revocations\":{\"%s\":%ld}", user.text, now - 11);
+    (void)reload_account("", more);
+    (void)stays(&a); /* issued a second later */
+    snprintf(more, sizeof more, ",\"revocations\":{\"%s\":%ld}", user.text, now - 10);
+    (void)reload_account("", more);
+    renewed(&a, "User Authentication Revoked", REASON_REVOKED);
+    snprintf(more, sizeof more, ",\"revocations\":{\"*\":%ld}", now - 10);
+    (void)reload_account("", more);
+    renewed(&a, "User Authentication Revoked", REASON_REVOKED);
+    leave(&a);
+}
+
+static void test_bearers_end_when_they_are_not_allowed_any_more(void)
+{
+    struct attempt a = {.done = false}, b = {.done = false};
+
+    start("", "", "");
+    admitted(&a, user_jwt(&acc, 0, FREE ",\"bearer_token\":true"));
+    admitted(&b, user_jwt(&acc, 0, FREE));
+    (void)reload_account(",\"disallow_bearer\":true", "");
+    renewed(&a, "Authorization Violation", REASON_AUTH_FAILURE);
+    (void)stays(&b);
+    leave(&a);
+    leave(&b);
+}
+
+static void test_users_end_with_their_signing_key_or_another_template(void)
+{
+    struct attempt own = {.done = false}, plain = {.done = false}, held = {.done = false};
+    struct token_key scoped_before = scoped, signing_before = signing;
+    char more[200];
+
+    start("", "", "");
+    snprintf(more, sizeof more, FREE ",\"issuer_account\":\"%s\"", acc.text);
+    admitted(&own, user_jwt(&acc, 0, FREE));
+    admitted(&plain, user_jwt(&signing, 0, more));
+    snprintf(more, sizeof more, ",\"issuer_account\":\"%s\"", acc.text);
+    admitted(&held, user_jwt(&scoped, 0, more));
+    signing = token_key(NKEY_ACCOUNT, 77);
+    (void)reload_account("", "");
+    (void)stays(&own);
+    (void)stays(&held);
+    renewed(&plain, NULL, REASON_AUTH_FAILURE);
+    signing = signing_before;
+    (void)reload_account("", "");
+    (void)stays(&plain);
+    scoped = token_key(NKEY_ACCOUNT, 78);
+    (void)reload_account("", "");
+    renewed(&held, NULL, REASON_AUTH_FAILURE);
+    scoped = scoped_before;
+    (void)reload_account("", "");
+    (void)stays(&held);
+    role = "other";
+    (void)reload_account("", "");
+    renewed(&held, NULL, REASON_AUTH_FAILURE);
+    (void)stays(&plain);
+    leave(&own);
+    leave(&plain);
+    leave(&held);
+}
+
+static void test_defaults_reach_those_who_use_them(void)
+{
+    struct attempt a = {.done = false}, b = {.done = false};
+
+    start("", "", "");
+    admitted(&a, user_jwt(&acc, 0, FREE));
+    admitted(&b, user_jwt(&acc, 0, FREE ",\"sub\":{\"deny\":[\"x\"]}"));
+    (void)reload_account("", ",\"default_permissions\":{\"pub\":{\"deny\":[\"no\"]}}");
+    const struct operator_account *oa = operator_account_find(op, acc.text);
+    TEST_ASSERT_EQUAL_PTR(oa->defaults, stays(&a).perms);
+    TEST_ASSERT_EQUAL_PTR(b.r.perms, stays(&b).perms);
+    leave(&a);
+    leave(&b);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_revocations_end_users_that_were_issued_before);
+    RUN_TEST(test_bearers_end_when_they_are_not_allowed_any_more);
+    RUN_TEST(test_users_end_with_their_signing_key_or_another_template);
+    RUN_TEST(test_defaults_reach_those_who_use_them);
+    return UNITY_END();
+}
