@@ -154,6 +154,7 @@ void client_leave_account(struct client *c)
     if (c->in_account)
         account_counters(c->account)->clients--;
     c->in_account = false;
+    renewals_pass(c);
     mf_list_del(&c->session_link);
     notify_left(c); /* clients without an account, too: nats-server counts them to $G */
 }

@@ -38,4 +38,7 @@ void client_login_abandon(struct client *c); /* harmless without a login under w
 void client_login_renew(struct client *c);
 int64_t client_login_patience(const struct client *c); /* how long a login may take */
 
+/* --- renew.c ---------------------------------------------------------------------------------- */
+void renewals_pass(struct client *c); /* it leaves account_sessions() */
+
 #endif

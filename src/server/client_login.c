@@ -3,8 +3,7 @@
  * Happy path: client_login_begin() pauses the connection and asks the service; login_done() enters
  * the account that it names, and the rest of the input is read. Failure: -ERR and the end; the
  * service has time limits of its own, and the client's timer is the last resort.  Close while the
- * service works: the login is cancelled.  Changes of the account's claims: the clients of this
- * account alone are looked at, the oldest first. */
+ * service works: the login is cancelled.  Changes of the account's claims: renew.c. */
 #include "server/client_enter_impl.h"
 
 #include "base/clock.h"
@@ -159,28 +158,8 @@ void client_login_renew(struct client *c)
     c->who = now.user;
     c->max_subs = now.max_subs;
     c->max_payload = now.max_payload;
+    bool same = now.perms == c->perms;
     client_renew_perms(c, now.perms, now.deadline_ns);
-    if (client_apply_limits(c))
+    if (client_apply_limits(c) && !same)
         client_recheck_subs(c);
-}
-
-void server_account_renew(struct server *s, struct account *a)
-{
-    const struct options_account *o = account_options(a);
-    struct mf_list *pos, *next;
-    int64_t kept = (int64_t)account_counters(a)->leafnodes;
-
-    (void)s;
-    mf_list_each_safe(pos, next, account_sessions(a))
-    {
-        struct client *c = mf_container(pos, struct client, session_link);
-        if (c->who == NULL || c->phase == CLIENT_CLOSING)
-            continue;
-        client_login_renew(c);
-        if (c->phase == CLIENT_CLOSING)
-            continue;
-        if (o != NULL && o->max_connections >= 0 && ++kept > o->max_connections)
-            client_close(c, "maximum account active connections exceeded",
-                         REASON_MAX_ACCOUNT_CONNECTIONS);
-    }
 }

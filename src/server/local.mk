@@ -4,7 +4,7 @@ noinst_LIBRARIES += %D%/libserver.a
 	%D%/check.c %D%/client.c %D%/client_auth.c %D%/client_enter.c %D%/client_enter_impl.h %D%/client_login.c %D%/client_grant.c %D%/client_impl.h %D%/client_info.c %D%/client_info.h %D%/client_label.c %D%/client_proxy.c \
 	%D%/client_pub.c %D%/client_sub.c %D%/client_timer.c %D%/client_trace.c %D%/client_trace_impl.h %D%/closed.c \
 	%D%/admission.c %D%/admission_impl.h %D%/advice.c %D%/departed.c %D%/files.c %D%/info.c %D%/lameduck.c %D%/log_setup.c \
-	%D%/modules.c %D%/ports.c %D%/reload.c %D%/server.c %D%/server.h %D%/server_impl.h %D%/server_state.h %D%/service.c %D%/service_impl.h %D%/state.c \
+	%D%/modules.c %D%/ports.c %D%/reload.c %D%/renew.c %D%/server.c %D%/server.h %D%/server_impl.h %D%/server_state.h %D%/service.c %D%/service_impl.h %D%/state.c \
 	%D%/unix_listen.c %D%/ws_listen.c
 
 SERVER_LIBS = %D%/libserver.a src/operator/liboperator.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \

@@ -201,6 +201,7 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->closed);
     mf_list_init(&s->stalled);
     mf_list_init(&s->departed);
+    mf_list_init(&s->renewals);
     mf_list_init(&s->observers);
     mf_list_init(&s->auth_jobs);
     mf_list_init(&s->auth_waiting);
@@ -360,6 +361,7 @@ void server_free(struct server *s)
 {
     if (s == NULL)
         return;
+    renewals_end(s);
     closed_free_all(s);
     loop_timer_free(s->stall_timer);
     loop_timer_free(s->expire_timer);

@@ -106,7 +106,7 @@ void server_stall(struct server *s, const void *origin);
 
 struct accounts *server_accounts(struct server *s);
 /* The claims of an account changed: each of its clients gets its present rights of the login
- * service, or ends; the oldest first. */
+ * service, or ends; the oldest first, some hundred at once and the others in time slices. */
 void server_account_renew(struct server *s, struct account *a);
 /* An account that is not of the configuration was dropped: closes its clients, tells observers. */
 void server_account_gone(struct server *s, struct account *a);

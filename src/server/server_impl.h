@@ -59,6 +59,7 @@ struct server {
     struct mf_list departed;  /* client.link: closed, with subscriptions still to be removed */
     struct work_owner upkeep; /* the server's own work in slices */
     struct work_task departing;
+    struct mf_list renewals; /* of accounts with many clients, under way */
 
     struct mf_list stalled; /* client.stall_link: publishers waiting for slow readers */
     struct loop_timer *stall_timer;
@@ -115,6 +116,9 @@ int ports_probe(const struct options *o, void (*say)(void *arg, const char *text
 void server_client_gone(struct server *s); /* shutdown waits for the last one */
 void server_tell_state(struct server *s);  /* to the service manager, in words */
 void server_auth_idle(struct server *s);   /* the memory of the server waits for the last job */
+
+/* --- renew.c ---------------------------------------------------------------------------------- */
+void renewals_end(struct server *s);
 
 /* --- files.c ---------------------------------------------------------------------------------- */
 int files_write(struct server *s, struct mf_error *e); /* pid and ports files */
