@@ -85,6 +85,13 @@ FUZZ_STORE = %D%/fuzz.h test/support/log_maker.c test/support/log_maker.h \
 %C%_fuzz_checkpoint_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_checkpoint_LDFLAGS = $(FUZZFLAGS_LD)
 
+FUZZERS += %D%/fuzz_journal
+%C%_fuzz_journal_SOURCES = %D%/fuzz_journal.c %D%/fuzz.h test/support/view_io.c test/support/view_io.h \
+	test/support/must.c test/support/must.h $(FUZZ_MAIN)
+%C%_fuzz_journal_LDADD = $(STORE_LIBS)
+%C%_fuzz_journal_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_journal_LDFLAGS = $(FUZZFLAGS_LD)
+
 # ttl: values of Nats-TTL and Nats-Schedule.
 FUZZERS += %D%/fuzz_ttl
 EXTRA_DIST += %D%/ttl.dict
