@@ -18,6 +18,7 @@ MF_MUSTCHECK int s2_uncompress(uint8_t *dst, size_t n, struct mf_slice block);
 /* Frames: appends to out.  begin: the stream identifier; add: chunks of at most 64 KiB with their
  * CRC32C, compressed where that saves something. */
 void s2_frame_begin(struct mf_buf *out);
+void s2_frame_begin_snappy(struct mf_buf *out); /* for readers that know Snappy alone */
 void s2_frame_add(struct mf_buf *out, struct mf_slice bytes);
 void s2_frame_add_plain(struct mf_buf *out, struct mf_slice bytes); /* never compressed */
 

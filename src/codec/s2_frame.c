@@ -95,6 +95,11 @@ void s2_frame_begin(struct mf_buf *out)
     mf_buf_append(out, "\xff\x06\x00\x00S2sTwO", 10);
 }
 
+void s2_frame_begin_snappy(struct mf_buf *out)
+{
+    mf_buf_append(out, "\xff\x06\x00\x00sNaPpY", 10);
+}
+
 static void put_head(uint8_t *p, uint8_t type, size_t body, uint32_t crc)
 {
     size_t n = body + CRC;

@@ -223,6 +223,18 @@ static void test_frame_of_another_writer_is_read(void)
     TEST_ASSERT_TRUE(mf_eq(MF_LIT("123456789"), mf_buf_slice(&b)));
 }
 
+/* Readers that know Snappy alone look at the name of the stream; the blocks are plain Snappy. */
+static void test_a_snappy_stream_is_named_so(void)
+{
+    bool clean;
+
+    s2_frame_begin_snappy(&a);
+    s2_frame_add(&a, MF_LIT("hello hello hello hello hello"));
+    TEST_ASSERT_EQUAL_MEMORY("\xff\x06\x00\x00sNaPpY", a.ptr, 10);
+    TEST_ASSERT_EQUAL(0, read_frames(mf_buf_slice(&a), 7, &b, &clean));
+    TEST_ASSERT_TRUE(clean && mf_eq(MF_LIT("hello hello hello hello hello"), mf_buf_slice(&b)));
+}
+
 /* A restore must never store what was damaged on the way: any flipped bit shows,
  * unless it makes no difference (an offset to the same bytes elsewhere). */
 static void test_any_flipped_bit_is_noticed(void)
@@ -302,6 +314,7 @@ int main(void)
     RUN_TEST(test_broken_blocks_are_refused);
     RUN_TEST(test_frames_come_back_in_pieces_of_any_size);
     RUN_TEST(test_frame_of_another_writer_is_read);
+    RUN_TEST(test_a_snappy_stream_is_named_so);
     RUN_TEST(test_any_flipped_bit_is_noticed);
     RUN_TEST(test_broken_frames_are_refused);
     RUN_TEST(test_a_bomb_is_uncovered_a_little_at_a_time);
