@@ -281,7 +281,12 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
     return taken;
 }
 
-/* --- servers behind links --------------------------------------------------------------------- */
+/* --- servers behind links, and traced messages ------------------------------------------------ */
+
+static bool offer_message(struct router_sub *s, const struct router_msg *m)
+{
+    return m->dry_run && !s->dry_runs ? true : s->deliver(s, m);
+}
 
 /* Plain subscriptions of this server.  *linked: there are some behind links, too. */
 static size_t deliver_here(struct node *n, uint32_t len, const struct router_msg *m, bool *linked)
@@ -296,7 +301,7 @@ static size_t deliver_here(struct node *n, uint32_t len, const struct router_msg
         if (s->remote != NULL)
             *linked = true;
         else
-            taken += s->deliver(s, m);
+            taken += offer_message(s, m);
     }
     return taken;
 }
@@ -333,7 +338,7 @@ static bool group_here(const struct pin *p, uint32_t count, const struct router_
 
     for (; total > 0; total--) {
         struct router_sub *s = next_member(p, count, &k, &at);
-        if (sub_alive(s) && s->remote == NULL && s->deliver(s, m))
+        if (sub_alive(s) && s->remote == NULL && offer_message(s, m))
             return true;
     }
     return false;
@@ -454,7 +459,7 @@ static inline size_t publish_message(struct router *r, const struct router_msg *
     if (r->subs == 0)
         return 0;
     struct answer a = look_up(r, m->route, &r->hits);
-    if (MF_UNLIKELY(r->remotes > 0 || m->from != NULL))
+    if (MF_UNLIKELY(r->remotes > 0 || m->from != NULL || m->trace != NULL))
         return a.n == 0 ? 0 : deliver_linked(r, a, m);
     if (a.n != 1)
         return a.n == 0 ? 0 : deliver_frame(r, a, m);

@@ -19,6 +19,7 @@
 struct router;
 struct router_sub;
 struct router_remote;
+struct msgtrace;
 
 /* A message being published. route selects the subscriptions and may differ from msg->subject,
  * which receivers see.  Tokens of route are literal, even '*' and '>'; a route with an empty token
@@ -28,7 +29,9 @@ struct router_remote;
  * API does not execute such a message.
  * from: the link on which the message arrived; NULL: it was published here.  Such a message has no
  * origin, and reaches only the queue groups that the other server lists; any_queue: a mapping or an
- * import gave it another subject, of which that server knows no groups: all groups are reached. */
+ * import gave it another subject, of which that server knows no groups: all groups are reached.
+ * trace: what happens to the message is noted there; NULL: it is not traced. dry_run: it is traced,
+ * and not delivered. */
 struct router_msg {
     struct mf_slice route;
     const struct mf_msg *msg;
@@ -38,6 +41,8 @@ struct router_msg {
     uint32_t nqueues;
     bool any_queue;
     bool no_request;
+    bool dry_run;
+    struct msgtrace *trace;
 };
 
 /* Another server, behind a link.  Embedded in its owner, which zeroes it and fills the functions.
@@ -72,6 +77,9 @@ struct router_sub {
     void *node;                     /* NULL: not subscribed */
     uint32_t pos;
     bool client; /* the owner's: the subscription of a client, not one of the server itself */
+    /* The owner's: deliver() knows dry runs.  Others count as receivers of such a message, and are
+     * not called. */
+    bool dry_runs;
     /* The owner's: the server behind a link that has this subscription.  deliver() receives nothing
      * then, but says whether the subscription wants the message, and must not use the router; NULL:
      * it wants all. */

@@ -517,6 +517,40 @@ static void test_an_observer_may_leave_while_it_is_notified(void)
     leave(&x[1]);
 }
 
+static size_t publish_dry(const char *subject, const char *trace)
+{
+    struct mf_msg msg = {.subject = mf_str(subject)};
+
+    return router_publish(router, &(struct router_msg){.route = msg.subject,
+                                                       .msg = &msg,
+                                                       .trace = (struct msgtrace *)trace,
+                                                       .dry_run = true});
+}
+
+/* A dry run executes nothing: whoever does not know it is not called, and counts as a receiver. */
+static void test_a_dry_run_reaches_those_that_know_it(void)
+{
+    static char trace; /* no router looks inside */
+    struct receiver server = {0}, client = {0}, member = {0}, other = {0};
+
+    client.rs.dry_runs = member.rs.dry_runs = true;
+    join(&server, "s", "");
+    join(&client, "*", "");
+    join(&member, "s", "g");
+    join(&other, "s", "h");
+    TEST_ASSERT_EQUAL_size_t(4, publish_dry("s", &trace));
+    TEST_ASSERT_EQUAL_UINT(0, server.got);
+    TEST_ASSERT_EQUAL_UINT(1, client.got);
+    TEST_ASSERT_EQUAL_UINT(1, member.got);
+    TEST_ASSERT_EQUAL_UINT(0, other.got);
+    TEST_ASSERT_EQUAL_size_t(0, publish_dry("nobody.here", &trace));
+    leave(&server);
+    leave(&other);
+    TEST_ASSERT_EQUAL_size_t(2, publish("s"));
+    leave(&client);
+    leave(&member);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -539,5 +573,6 @@ int main(void)
     RUN_TEST(test_an_observer_is_notified_of_each_subscription_that_succeeds);
     RUN_TEST(test_observers_are_notified_of_both_events_in_their_order);
     RUN_TEST(test_an_observer_may_leave_while_it_is_notified);
+    RUN_TEST(test_a_dry_run_reaches_those_that_know_it);
     return UNITY_END();
 }
