@@ -137,7 +137,8 @@ struct accounts {
     void (*waits)(void *arg); /* the first reply waits */
     void *waits_arg;
     account_info_fn info;
-    void *info_arg;
+    void *info_arg, *tracer_arg;
+    void (*tracer)(void *arg, struct account *a, const struct msgtrace *t);
     void (*added)(void *arg, struct account *a);
     void *added_arg;
 };
@@ -267,8 +268,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m);
 /* --- reply.c ---------------------------------------------------------------------------------- */
 struct reply;
 struct latency;
-/* Creates a subject in owner's space that leads to `reply` in `to`.  Owns lat, which may be NULL.
- */
+/* Creates a subject in owner's space that leads to `reply` in `to`.  Owns lat (or NULL). */
 struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *export,
                         struct mf_slice reply, bool share, struct latency *lat);
 struct mf_slice reply_subject(const struct reply *r);

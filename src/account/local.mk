@@ -2,11 +2,11 @@
 noinst_LIBRARIES += %D%/libaccount.a
 %C%_libaccount_a_SOURCES = \
 	%D%/account.c %D%/account_impl.h %D%/cycles.c %D%/declare.c %D%/sharing.c %D%/latency.c %D%/mapping.c \
-	%D%/plan.c %D%/put.c %D%/reload.c %D%/reply.c %D%/service.c %D%/shadow.c %D%/text.c \
-	%D%/account.h
+	%D%/plan.c %D%/put.c %D%/reload.c %D%/reply.c %D%/service.c %D%/shadow.c %D%/text.c %D%/trace.c %D%/trace_impl.h \
+	%D%/account.h %D%/account_trace.h
 %C%_libaccount_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
+ACCOUNT_LIBS = %D%/libaccount.a src/msgtrace/libmsgtrace.a src/proto/libproto.a src/router/librouter.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a $(TTL_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS)
 
 UNIT_TESTS += test/unit/account/account test/unit/account/account_mapping test/unit/account/account_service test/unit/account/account_reload \
 	test/unit/account/account_remote test/unit/account/account_put \

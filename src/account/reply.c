@@ -5,7 +5,7 @@
  * empty message.  Failure: a reply waits no longer than its export allows (2 minutes by default;
  * each answer of a stream of answers starts the time anew).  An export keeps a bounded number of
  * replies: the oldest are dropped first. */
-#include "account/account_impl.h"
+#include "account/trace_impl.h"
 
 #include "codec/hash.h"
 #include "base/rand.h"
@@ -31,6 +31,7 @@ struct reply {
     int64_t since_ns;
     unsigned held; /* answers being delivered: it must not be freed */
     bool dead, share;
+    bool keep; /* many answers, whatever the export says */
     char subject[SUBJECT_LEN];
     uint32_t original_len;
     char original[]; /* the requestor's reply */
@@ -56,6 +57,7 @@ static int prefix_open(struct account *a)
     pattern[PREFIX_LEN - 1] = '.';
     pattern[PREFIX_LEN] = '>';
     a->reply_sub.deliver = answer_deliver;
+    a->reply_sub.dry_runs = true;
     if (router_subscribe(a->router, mf_slice(pattern, sizeof pattern), MF_SLICE_NONE,
                          &a->reply_sub) != 0)
         return MF_NOMEM;
@@ -138,6 +140,11 @@ bool reply_share(const struct reply *r)
     return r->share;
 }
 
+void reply_keep(struct reply *r)
+{
+    r->keep = true;
+}
+
 void reply_drop(struct reply *r, enum reply_end why)
 {
     struct latency *lat = r->lat;
@@ -183,7 +190,7 @@ void reply_served(struct reply *r, bool taken, bool empty)
             free(r);
         return;
     }
-    if (!taken || empty || r->export->response == OPTIONS_RESPONSE_SINGLETON) {
+    if (!taken || (!r->keep && (empty || r->export->response == OPTIONS_RESPONSE_SINGLETON))) {
         reply_drop(r, REPLY_ANSWERED);
         return;
     }

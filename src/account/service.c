@@ -8,7 +8,7 @@
  * Failure: a request without receivers counts as not delivered, so the requestor gets "no
  * responders".  A reply that is not answered expires.  A message may enter several accounts within
  * one call; hops record the exports it passed, so that no message passes the same export twice. */
-#include "account/account_impl.h"
+#include "account/trace_impl.h"
 
 #include "codec/jsonw.h"
 #include "subject/subject.h"
@@ -122,6 +122,7 @@ static bool reply_as_is(struct mf_slice reply)
 struct crossing {
     struct mf_msg msg;
     struct router_msg rm;
+    struct mf_slice from; /* the subject in the account it leaves */
     struct text mapped;
 };
 
@@ -133,6 +134,7 @@ static bool cross_border(struct crossing *c, const struct router_msg *m, struct 
 
     c->msg = *m->msg;
     c->rm = *m;
+    c->from = m->route;
     c->rm.route = to;
     c->rm.msg = &c->msg;
     c->rm.any_queue = true;
@@ -147,11 +149,68 @@ static bool cross_border(struct crossing *c, const struct router_msg *m, struct 
     return n >= 0;
 }
 
+/* A traced request.  Other servers send their traces to a reply that leads back. */
+struct traced {
+    struct mf_buf hdr;
+    struct mf_slice dest; /* here */
+    struct mf_slice back; /* there */
+    char room[64];
+    unsigned hops;
+};
+
+/* false: a dry run, which ends here. */
+static bool trace_request(struct traced *x, struct service_import *si, const struct router_msg *m,
+                          struct crossing *c)
+{
+    bool allowed = si->export->options->allow_trace;
+    struct reply *r = NULL;
+
+    *x = (struct traced){.dest = msgtrace_dest(m->trace), .hops = msgtrace_hops(m->trace)};
+    msgtrace_imported(m->trace, si->exporter->name, m->route, c->rm.route);
+    if (allowed)
+        r = reply_new(si->exporter, si->importer, si->export, x->dest, false, NULL);
+    if (r != NULL) {
+        reply_keep(r);
+        memcpy(x->room, reply_subject(r).ptr, reply_subject(r).len);
+        x->back = mf_slice(x->room, reply_subject(r).len);
+        msgtrace_rename_dest(m->trace, x->back);
+    }
+    return trace_cross(&c->rm, &c->msg, &x->hdr, r != NULL);
+}
+
+static void trace_request_end(struct traced *x, struct service_import *si,
+                              const struct router_msg *m)
+{
+    struct reply *r;
+
+    msgtrace_rename_dest(m->trace, x->dest);
+    if (x->back.len > 0 && msgtrace_hops(m->trace) == x->hops && /* it met no other server */
+        (r = reply_find(si->exporter, x->back)) != NULL)
+        reply_drop(r, REPLY_FORGOTTEN);
+    mf_buf_fini(&x->hdr);
+}
+
+/* Publishes in the exporting account.  A dry run leaves no reply behind. */
+static size_t publish_request(struct service_import *si, const struct router_msg *m,
+                              struct crossing *c, const struct hop *before)
+{
+    bool share = before != NULL ? before->share : si->share;
+    struct traced x;
+    size_t n = 0;
+
+    if (MF_LIKELY(m->trace == NULL))
+        return hop_publish(si->exporter, &c->rm, si->export, share, before);
+    if (trace_request(&x, si, m, c))
+        n = hop_publish(si->exporter, &c->rm, si->export, share, before);
+    trace_request_end(&x, si, m);
+    return n;
+}
+
 static size_t forward_request(struct service_import *si, const struct router_msg *m,
                               struct mf_slice to)
 {
     const struct hop *before = hop_find(si->importer->as, m->msg);
-    struct latency *lat = latency_start(si, m);
+    struct latency *lat = m->dry_run ? NULL : latency_start(si, m);
     struct mf_buf hdr = MF_BUF_INIT;
     struct crossing c;
     struct reply *r = NULL;
@@ -177,10 +236,9 @@ static size_t forward_request(struct service_import *si, const struct router_msg
     } else {
         latency_free(lat);
     }
-    n = hop_publish(si->exporter, &c.rm, si->export, before != NULL ? before->share : si->share,
-                    before);
-    if (n == 0 && r != NULL && (r = reply_find(si->exporter, c.msg.reply)) != NULL)
-        reply_drop(r, REPLY_NO_DELIVERY);
+    n = publish_request(si, m, &c, before);
+    if ((n == 0 || m->dry_run) && r != NULL && (r = reply_find(si->exporter, c.msg.reply)) != NULL)
+        reply_drop(r, n == 0 ? REPLY_NO_DELIVERY : REPLY_FORGOTTEN);
 out:
     text_fini(&c.mapped);
     mf_buf_fini(&hdr);
@@ -207,6 +265,7 @@ static bool service_deliver(struct router_sub *s, const struct router_msg *m)
 int service_open(struct service_import *si)
 {
     si->sub.deliver = service_deliver;
+    si->sub.dry_runs = true;
     return router_subscribe(si->importer->router, mf_str(si->local), MF_SLICE_NONE, &si->sub);
 }
 
@@ -235,6 +294,15 @@ static bool ask_back(struct crossing *c, struct account *from, struct account *t
     return true;
 }
 
+/* The trace of an answer ends at the border.  Always true. */
+static bool trace_answer(struct crossing *c, struct account *to, struct mf_buf *hdr)
+{
+    if (MF_LIKELY(c->rm.trace == NULL))
+        return true;
+    msgtrace_imported(c->rm.trace, to->name, c->from, c->rm.route);
+    return trace_cross(&c->rm, &c->msg, hdr, false);
+}
+
 bool answer_deliver(struct router_sub *s, const struct router_msg *m)
 {
     struct account *owner = mf_container(s, struct account, reply_sub);
@@ -242,6 +310,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     struct router_msg answer = *m;
     struct crossing c;
     struct mf_slice made = MF_SLICE_NONE;
+    struct mf_buf hdr = MF_BUF_INIT;
     struct account *to;
     char back[64];
     size_t n = 0;
@@ -253,8 +322,12 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
      */
     answer.no_request = true;
     to = reply_to(r);
+    if (MF_UNLIKELY(m->dry_run)) {
+        msgtrace_imported(m->trace, to->name, m->route, reply_original(r));
+        return false;
+    }
     reply_hold(r, m);
-    if (cross_border(&c, &answer, to, reply_original(r)) &&
+    if (cross_border(&c, &answer, to, reply_original(r)) && trace_answer(&c, to, &hdr) &&
         ask_back(&c, owner, to, reply_export(r), reply_share(r), &made, back))
         n = hop_publish(to, &c.rm, reply_export(r), reply_share(r), hop_find(to->as, m->msg));
     if (n == 0 && made.len > 0) {
@@ -264,5 +337,6 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     }
     reply_served(r, n > 0, m->msg->hdr.len + m->msg->payload.len == 0);
     text_fini(&c.mapped);
+    mf_buf_fini(&hdr);
     return true;
 }

@@ -5,7 +5,7 @@
  * The shadows of a link's subscriptions are subscriptions of a remote server, too: all those that
  * one link has through one import share a passage, so that a message crosses the link once, however
  * many of them match. */
-#include "account/account_impl.h"
+#include "account/trace_impl.h"
 
 #include "subject/subject.h"
 
@@ -77,6 +77,32 @@ static bool local_make(struct local_msg *l, const struct stream_import *im,
     return true;
 }
 
+/* false: a dry run, which ends here. */
+static bool trace_export(struct local_msg *l, const struct stream_import *im)
+{
+    msgtrace_exported(l->m.trace, im->importer->name, l->m.route);
+    if (im->options->allow_trace)
+        return true;
+    if (l->m.dry_run)
+        return false;
+    l->m.trace = NULL;
+    return true;
+}
+
+static bool deliver_traced(struct router_sub *s, struct local_msg *l)
+{
+    const struct shadow *sh = mf_container(s, struct shadow, sub);
+    struct msgtrace *t = l->m.trace;
+    bool taken;
+
+    if (!trace_export(l, sh->im) || (l->m.dry_run && !sh->owner->dry_runs))
+        return true;
+    msgtrace_show_pattern(t, s->pattern);
+    taken = sh->owner->deliver(sh->owner, &l->m);
+    msgtrace_show_pattern(t, MF_SLICE_NONE);
+    return taken;
+}
+
 /* The owner may unsubscribe inside its deliver(), which frees the shadow. */
 static bool shadow_deliver(struct router_sub *s, const struct router_msg *m)
 {
@@ -87,7 +113,9 @@ static bool shadow_deliver(struct router_sub *s, const struct router_msg *m)
 
     if (!local_make(&l, sh->im, m))
         return false;
-    taken = (!sh->check || subject_match(owner->pattern, l.m.route)) && owner->deliver(owner, &l.m);
+    taken = !sh->check || subject_match(owner->pattern, l.m.route);
+    if (taken)
+        taken = MF_UNLIKELY(m->trace != NULL) ? deliver_traced(s, &l) : owner->deliver(owner, &l.m);
     local_fini(&l);
     return taken;
 }
@@ -125,12 +153,17 @@ static bool passage_send(struct router_remote *r, const struct router_msg *m,
                          const struct mf_slice *queue, uint32_t nqueues)
 {
     const struct passage *p = mf_container(r, struct passage, peer);
+    struct mf_buf hdr = MF_BUF_INIT;
     struct local_msg l;
-    bool sent;
+    bool sent = true;
 
     if (!local_make(&l, p->im, m))
         return false;
-    sent = p->link->send(p->link, &l.m, queue, nqueues);
+    if (MF_UNLIKELY(m->trace != NULL))
+        msgtrace_exported(m->trace, p->im->importer->name, l.m.route);
+    if (m->trace == NULL || trace_cross(&l.m, &l.msg, &hdr, p->im->options->allow_trace))
+        sent = p->link->send(p->link, &l.m, queue, nqueues);
+    mf_buf_fini(&hdr);
     local_fini(&l);
     return sent;
 }
@@ -202,6 +235,7 @@ static int shadow_add(struct shadow **list, const struct stream_import *im, stru
     if (sh == NULL)
         return MF_NOMEM;
     sh->sub.client = s->client;
+    sh->sub.dry_runs = true;
     sh->owner = s;
     sh->im = im;
     sh->check = check;

@@ -58,6 +58,7 @@ static int account_listen(struct js_account *ja, struct mf_error *e)
     struct api_account *aa = api_account(ja);
 
     aa->api_sub.deliver = dispatch_api;
+    aa->api_sub.dry_runs = true;
     aa->ttl_sub.deliver = dispatch_ttl;
     if (listen_service(ja->account, &aa->api_sub, "$JS.API.>", e) != 0)
         return MF_NOMEM;

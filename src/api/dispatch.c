@@ -12,6 +12,7 @@
 #include "jetstream/direct.h"
 
 #include "base/clock.h"
+#include "msgtrace/msgtrace.h"
 #include "proto/header.h"
 #include "base/log.h"
 #include "subject/subject.h"
@@ -244,6 +245,16 @@ static struct mf_slice rest_of(const struct api_service *service, const struct r
     return mf_slice(m->route.ptr + n, m->route.len - n);
 }
 
+/* To nats-server this is a service of the system account, which allows no traces. */
+static bool trace_request(struct api_account *aa, const struct router_msg *m)
+{
+    const struct account *system = accounts_system(aa->api->js->accounts);
+
+    if (system != NULL)
+        msgtrace_imported(m->trace, account_name(system), m->route, m->route);
+    return !m->dry_run;
+}
+
 bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
 {
     struct api_account *aa = mf_container(sub, struct api_account, api_sub);
@@ -254,10 +265,14 @@ bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
 
     if (m->no_request || consumer_wire_delivering())
         return false;
+    if (m->dry_run && (mf_starts(rest, "CONSUMER.MSG.NEXT.") || mf_starts(rest, "DIRECT.GET.")))
+        return false;
     if (mf_starts(rest, "CONSUMER.MSG.NEXT."))
         return aa->ja->catalog != NULL && consumer_wire_next(aa->ja, m, rest);
     if (mf_starts(rest, "DIRECT.GET."))
         return aa->ja->catalog != NULL && direct_get(aa->ja, m, rest);
+    if (MF_UNLIKELY(m->trace != NULL) && !trace_request(aa, m))
+        return false;
     route = route_of(service, rest);
     if (route == NULL && above != NULL) {
         service = above->service;

@@ -105,6 +105,10 @@ struct options_account {
     size_t nmappings;
     struct options_js_limits js;
     int64_t max_connections, max_subscriptions, max_payload, max_leafnodes; /* -1: no limit */
+    /* msg_trace: where traces of messages with `traceparent` are sent, NULL: they are not traced;
+     * and how many of them in a hundred are traced. */
+    char *trace_dest;
+    int trace_sampling;
     int line, col;
     const char *file;
 };

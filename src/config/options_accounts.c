@@ -236,23 +236,20 @@ static void read_limits(struct opt *c, const struct conf_value *v, void *account
                 account);
 }
 
-static void read_trace_dest(struct opt *c, const struct conf_value *v, void *dest)
+static void read_trace_dest(struct opt *c, const struct conf_value *v, void *account)
 {
-    char **out = dest;
+    struct options_account *a = account;
     if (v->type != CONF_STRING)
         opt_error(c, v, "Field \"%s\" should be a string, got %s", v->key, conf_type_name(v->type));
     else if (!opt_text_subject_literal(v->u.s))
         opt_error(c, v, "Trace destination \"%s\" is not valid", v->u.s);
     else
-        opt_string(c, v, out);
+        opt_string(c, v, &a->trace_dest);
 }
 
-static void read_trace_sampling(struct opt *c, const struct conf_value *v, void *dest)
+static void read_trace_sampling(struct opt *c, const struct conf_value *v, void *account)
 {
-    int percent; /* checked, no more */
-
-    (void)dest;
-    if (!opt_percent(v, &percent))
+    if (!opt_percent(v, &((struct options_account *)account)->trace_sampling))
         opt_error(c, v, "Trace destination sampling value is invalid, needs to be [1..100]");
 }
 
@@ -263,19 +260,18 @@ static const struct opt_field trace_fields[] = {
 
 static void read_msg_trace(struct opt *c, const struct conf_value *v, void *account)
 {
-    char *dest = NULL;
-    (void)account;
+    struct options_account *a = account;
+    size_t before = c->nerrors;
+    a->trace_sampling = 100;
     if (v->type == CONF_STRING)
-        read_trace_dest(c, v, &dest);
+        read_trace_dest(c, v, a);
     else if (opt_is_map(c, v, "account message trace to be a string or a map/struct"))
         opt_map(c, v,
                 OPT_BLOCK_AS(trace_fields, "Unknown field ",
                              " parsing account message trace map/struct"),
-                &dest);
-    if (v->type == CONF_MAP && dest == NULL)
+                a);
+    if (v->type == CONF_MAP && a->trace_dest == NULL && c->nerrors == before)
         opt_deprecated(c, v, "Trace destination sampling ignored since no destination was set");
-    else if (dest != NULL)
-        opt_inactive(c, v, v->key);
 }
 
 static const struct opt_field account_fields[] = {

@@ -126,8 +126,7 @@ static void read_export_trace(struct opt *c, const struct conf_value *v, void *r
 {
     struct export_reading *r = reading;
     service_only(r, v, "allow_trace");
-    if (opt_bool(c, v, &r->x.allow_trace) && r->x.allow_trace)
-        opt_inactive(c, v, v->key);
+    (void)opt_bool(c, v, &r->x.allow_trace);
 }
 
 static const struct opt_field export_fields[] = {
@@ -269,8 +268,7 @@ static void read_import_trace(struct opt *c, const struct conf_value *v, void *r
 {
     struct import_reading *r = reading;
     r->trace = v;
-    if (opt_bool(c, v, &r->m.allow_trace) && r->m.allow_trace)
-        opt_inactive(c, v, v->key);
+    (void)opt_bool(c, v, &r->m.allow_trace);
 }
 
 static const struct opt_field import_fields[] = {

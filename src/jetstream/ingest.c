@@ -24,8 +24,9 @@
 
 struct ingest {
     struct stream_publish pub;
-    struct ingest_stream *in; /* NULL: no ack */
-    struct ingest *next;      /* in the pool */
+    struct ingest_stream *in;   /* NULL: no ack */
+    struct ingest *next;        /* in the pool */
+    struct ingest_trace *trace; /* NULL: it is not traced */
     size_t reply_len;
     char *long_reply; /* NULL: it is short */
     char reply[REPLY_INLINE];
@@ -205,6 +206,8 @@ static void finish_publish(struct stream_publish *p, const struct stream_ack *a)
 
     if (i->reply_len > 0 && !a->silent && (!in->no_ack || a->anyway) && !in->gone)
         send_ack(in, mf_slice(i->long_reply != NULL ? i->long_reply : i->reply, i->reply_len), a);
+    if (MF_UNLIKELY(i->trace != NULL))
+        ingest_trace_end(i->trace, a);
     ingest_put(i);
     if (--in->waiting == 0 && in->gone)
         in_free(in);
@@ -227,6 +230,7 @@ static bool accept_publish(struct router_sub *sub, const struct router_msg *m)
         NULL) /* another server's word for the subject that receivers see decides nothing */
         i->pub.msg.subject = m->route;
     i->in = in;
+    i->trace = NULL;
     i->long_reply = NULL;
     i->reply_len = reply.len;
     if (reply.len > sizeof i->reply && (i->long_reply = malloc(reply.len)) == NULL) {
@@ -236,6 +240,12 @@ static bool accept_publish(struct router_sub *sub, const struct router_msg *m)
     }
     if (reply.len > 0)
         memcpy(i->long_reply != NULL ? i->long_reply : i->reply, reply.ptr, reply.len);
+    if (MF_UNLIKELY(m->trace != NULL) &&
+        (i->trace = ingest_trace_begin(m, stream_name(in->stream), &i->pub)) == NULL) {
+        ingest_put(i);
+        send_no_memory(in, reply);
+        return true;
+    }
     in->waiting++;
     stream_publish(in->stream, &i->pub);
     return true;
@@ -262,6 +272,7 @@ static int subscribe_subjects(struct ingest_stream *in)
     for (; rc == 0 && n < c->subjects.n; n++) {
         subs[n].in = in;
         subs[n].sub.deliver = accept_publish;
+        subs[n].sub.dry_runs = true;
         rc = router_subscribe(account_router(in->ja->account), mf_str(c->subjects.at[n]),
                               MF_SLICE_NONE, &subs[n].sub);
     }

@@ -1,10 +1,10 @@
 /* jetstream_impl.h: the private parts of struct jetstream and struct js_account.
  *
  * jetstream.c: open, reload, close; accounts.  js_account.c: small services of an account.
- * js_store.c: the store directory.  ingest.c: publishes and their acks.  consumer_wire.c,
- * consumer_wait.c: deliveries, consumer acks, pull requests, interest.  direct*.c: direct gets.
- * source_wire.c: mirrors and sources.  event.c, advisory.c, consumer_advisory.c, ttl_event.c:
- * events. */
+ * js_store.c: the store directory.  ingest.c, ingest_trace.c: publishes, their acks and traces.
+ * consumer_wire.c, consumer_wait.c: deliveries, consumer acks, pull requests, interest.  direct*.c:
+ * direct gets. source_wire.c: mirrors and sources.  event.c, advisory.c, consumer_advisory.c,
+ * ttl_event.c: events. */
 #ifndef JETSTREAM_JETSTREAM_IMPL_H
 #define JETSTREAM_JETSTREAM_IMPL_H
 
@@ -79,6 +79,13 @@ void ingest_remove(struct stream *s);
 void ingest_fini(void); /* frees the pool of pending publishes */
 void ingest_set_consumers(struct stream *s, struct consumers *g);
 struct source_wire *ingest_sources(struct stream *s); /* NULL: the stream has no data */
+
+/* ingest_trace.c: a traced message for a stream; pub->msg and pub->trace are set.  NULL: no memory.
+ */
+struct ingest_trace;
+struct ingest_trace *ingest_trace_begin(const struct router_msg *m, const char *stream,
+                                        struct stream_publish *pub);
+void ingest_trace_end(struct ingest_trace *x, const struct stream_ack *a); /* NULL is fine */
 
 /* declare.c: the interest that `$JS.ACK.>` and `$JS.FC.>` stand for, for links to other servers. */
 void declare_init(struct js_account *ja);

@@ -3,7 +3,7 @@ noinst_LIBRARIES += %D%/libjetstream.a
 %C%_libjetstream_a_SOURCES = \
 	%D%/clock_look.c %D%/jetstream.c %D%/jetstream.h %D%/jetstream_impl.h %D%/js_account.c %D%/js_account.h %D%/js_store.c \
 	%D%/js_store_impl.h %D%/js_json.c %D%/js_json.h \
-	%D%/ingest.c %D%/consumer_wire.c %D%/consumer_wire.h %D%/consumer_wire_impl.h %D%/consumer_wait.c %D%/declare.c \
+	%D%/ingest.c %D%/ingest_trace.c %D%/consumer_wire.c %D%/consumer_wire.h %D%/consumer_wire_impl.h %D%/consumer_wait.c %D%/declare.c \
 	%D%/source_wire.c %D%/source_wire_impl.h \
 	%D%/direct.c %D%/direct_queue.c %D%/direct_batch.c %D%/direct_multi.c %D%/direct_batch_impl.h %D%/direct_impl.h %D%/direct.h \
 	%D%/event.c %D%/advisory.c %D%/advisory.h %D%/consumer_advisory.c %D%/ttl_event.c %D%/event.h

@@ -11,7 +11,7 @@ test_unit_leaf_verb_SOURCES = test/unit/leaf/test_verb.c test/support/guard.c te
 test_unit_leaf_verb_LDADD = %D%/libleaf.a $(PROTO_LIBS) $(UNITY_LIBS)
 test_unit_leaf_verb_CPPFLAGS = $(TEST_CPPFLAGS)
 
-LEAF_LIBS = %D%/libleaf.a src/session/libsession.a src/ws/libws.a src/http/libhttp.a src/account/libaccount.a src/auth/libauth.a \
+LEAF_LIBS = %D%/libleaf.a src/session/libsession.a src/ws/libws.a src/http/libhttp.a src/account/libaccount.a src/msgtrace/libmsgtrace.a src/auth/libauth.a \
 	src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a src/loop/libloop.a $(PROTO_LIBS) $(TTL_LIBS) \
 	$(CODEC_LIBS) $(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(JANSSON_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS)
 LEAF_WORLD = test/support/leaf_world.c test/support/leaf_world.h

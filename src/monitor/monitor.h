@@ -63,4 +63,7 @@ MF_MUSTCHECK int monitor_param_i64(const struct monitor_request *q, struct monit
 MF_MUSTCHECK int monitor_param_u64(const struct monitor_request *q, struct monitor_reply *r,
                                    const char *name, uint64_t *out);
 
+/* Appends the compressed bytes.  Pure: a worker may run it.  0 or MF_NOMEM. */
+MF_MUSTCHECK int monitor_gzip(struct mf_buf *out, struct mf_slice in);
+
 #endif

@@ -73,8 +73,6 @@ bool monitor_callback_valid(const char *name);
 bool monitor_gzip_wanted(const char *content_type, size_t length);
 /* Does a list of If-None-Match hold the tag? */
 bool monitor_etag_known(struct mf_slice list, const char *etag);
-/* Pure: a worker may run it.  0 or MF_NOMEM. */
-MF_MUSTCHECK int monitor_gzip(struct mf_buf *out, struct mf_slice in);
 
 /* conn.c */
 struct conn;

@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/liboperator.a
 	%D%/resolver_mem.c %D%/resolver_url.c %D%/token.c %D%/token_impl.h %D%/trust.c %D%/trust.h
 %C%_liboperator_a_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS)
 
-OPERATOR_LIBS = %D%/liboperator.a src/session/libsession.a src/account/libaccount.a src/auth/libauth.a src/router/librouter.a src/http/libhttp.a \
+OPERATOR_LIBS = %D%/liboperator.a src/session/libsession.a src/account/libaccount.a src/msgtrace/libmsgtrace.a src/auth/libauth.a src/router/librouter.a src/http/libhttp.a \
 	src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a src/loop/libloop.a $(PROTO_LIBS) $(TTL_LIBS) \
 	$(CODEC_LIBS) $(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(JANSSON_LIBS)
 UNIT_TESTS += test/unit/operator/dir test/unit/operator/dir_faults test/unit/operator/url

@@ -54,6 +54,11 @@ int operator_claims_new(struct operator_claims **out, struct jwt *j, struct mf_e
         user_rights_options(&c->defaults, &j->account->default_permissions);
         c->options.default_permissions = &c->defaults;
     }
+    if (j->account->trace != NULL && j->account->trace->dest != NULL) {
+        c->options.trace_dest = j->account->trace->dest;
+        c->options.trace_sampling =
+            j->account->trace->sampling > 0 ? (int)j->account->trace->sampling : 100;
+    }
     if (operator_share_take(c) != 0 || operator_scopes_take(c) != 0) {
         operator_claims_free(c);
         return mf_fail(e, MF_NOMEM, "account");

@@ -173,6 +173,8 @@ void client_timer_fired(void *client);
 
 /* --- client_pub.c ----------------------------------------------------------------------------- */
 void client_publish(struct client *c, const struct proto_cmd *cmd);
+struct msgtrace_peer;
+void client_trace_peer(const struct client *c, struct msgtrace_peer *out); /* as traces show it */
 /* Whether a stream, the API or a service import receives messages on the subject.  Subscriptions
  * that receive everything (`>`, `*.x`) do not count. */
 bool client_reaches_server(struct client *c, struct mf_slice subject);

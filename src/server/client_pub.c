@@ -3,6 +3,7 @@
 #include "server/client_trace_impl.h"
 #include "server/server_impl.h"
 
+#include "account/account_trace.h"
 #include "proto/header.h"
 #include "base/log.h"
 #include "subject/subject.h"
@@ -11,10 +12,17 @@
 
 #define LONG_FAN_OUT 128u /* receivers: their copies take long enough to be measured */
 
-static void refuse_publish(struct client *c, const char *what, struct mf_slice subject)
+static void refuse_publish(struct client *c, const char *what, struct mf_slice subject,
+                           struct msgtrace *t)
 {
+    struct mf_buf text = MF_BUF_INIT;
     char label[256];
 
+    if (t != NULL) {
+        mf_buf_printf(&text, "Permissions Violation for Publish%s \"%.*s\"", what, MF_FMT(subject));
+        msgtrace_refused(t, mf_buf_cstr(&text));
+        mf_buf_fini(&text);
+    }
     client_send_err(c, "Permissions Violation for Publish%s \"%.*s\"", what, MF_FMT(subject));
     log_error("%s - Publish Violation - %s \"%.*s\"", client_label(c, label, sizeof label),
               what[1] == 'w' ? "Reply" : "Subject", MF_FMT(subject));
@@ -59,19 +67,19 @@ static bool is_reply_allowed(struct client *c, const struct mf_msg *m)
            !client_reaches_server(c, m->subject);
 }
 
-static bool check_publish(struct client *c, const struct mf_msg *m)
+static bool check_publish(struct client *c, const struct mf_msg *m, struct msgtrace *t)
 {
     if (MF_UNLIKELY(c->perms != NULL) && !perms_can_publish(c->perms, m->subject) &&
         !client_use_grant(c, m->subject)) {
-        refuse_publish(c, " to", m->subject);
+        refuse_publish(c, " to", m->subject, t);
         return false;
     }
     if (MF_UNLIKELY(m->subject.len > 0 && is_reserved_subject(m->subject))) {
-        refuse_publish(c, " to", m->subject);
+        refuse_publish(c, " to", m->subject, t);
         return false;
     }
     if (m->reply.len > 0 && MF_UNLIKELY(is_reserved_reply(m->reply) || !is_reply_allowed(c, m))) {
-        refuse_publish(c, " with Reply of", m->reply);
+        refuse_publish(c, " with Reply of", m->reply, t);
         return false;
     }
     return true;
@@ -112,31 +120,6 @@ static void send_no_responders(struct client *c, const struct mf_msg *request)
     mf_buf_fini(&hdr);
 }
 
-/* --- dry runs --------------------------------------------------------------------------------- */
-
-/* The shortest block that holds both headers of a dry run.  Usual blocks are shorter, and are not
- * searched. */
-#define TRACE_MIN (sizeof "NATS/1.0\r\nNats-Trace-Dest:x\r\nNats-Trace-Only:1\r\n\r\n" - 1)
-
-/* A publisher that sets both headers asks for the receivers of the message; the message is not
- * delivered. */
-static bool is_trace_only(struct mf_slice hdr)
-{
-    struct mf_slice dest, only;
-
-    return hdr.len >= TRACE_MIN && header_get(hdr, "Nats-Trace-Dest", &dest) && dest.len > 0 &&
-           !mf_eq_str(dest, "trace disabled") && header_get(hdr, "Nats-Trace-Only", &only) &&
-           (mf_eq_nocase(only, "true") || mf_eq_str(only, "1") || mf_eq_nocase(only, "on"));
-}
-
-/* Returns the number of receivers, or 1 for a dry run with interest. */
-static size_t deliver_message(struct client *c, const struct router_msg *rm)
-{
-    if (MF_UNLIKELY(rm->msg->hdr.len > 0) && is_trace_only(rm->msg->hdr))
-        return router_has_interest(account_router(c->account), rm->route) ? 1 : 0;
-    return account_publish(c->account, rm);
-}
-
 static void count_publish(struct client *c, size_t bytes)
 {
     struct server *s = c->srv;
@@ -151,22 +134,24 @@ static void count_publish(struct client *c, size_t bytes)
     c->last_mono_ns = loop_mono_ns(s->loop);
 }
 
-/* m has the subject after the account's mappings: permissions and "no responders" refer to it. */
-static void publish_message(struct client *c, const struct mf_msg *m)
+/* m has the subject after the account's mappings: permissions and "no responders" refer to it. t
+ * NULL: it is not traced. */
+static void publish_message(struct client *c, const struct mf_msg *m, struct msgtrace *t)
 {
-    struct router_msg rm = {.route = m->subject, .msg = m, .origin = c};
+    struct router_msg rm = {
+        .route = m->subject, .msg = m, .origin = c, .trace = t, .dry_run = msgtrace_is_only(t)};
 
-    if (!check_publish(c, m))
+    if (!check_publish(c, m, t))
         return;
     client_send_ok(c);
-    size_t receivers = deliver_message(c, &rm);
+    size_t receivers = account_publish(c->account, &rm);
     if (MF_UNLIKELY(receivers >= LONG_FAN_OUT))
         work_lap(c->srv->loop, WORK_READ, "fan-out", account_name(c->account));
     if (receivers == 0 && m->reply.len > 0 && c->no_responders)
         send_no_responders(c, m);
 }
 
-static void publish_mapped(struct client *c, struct mf_msg *m)
+static void publish_mapped(struct client *c, struct mf_msg *m, struct msgtrace *t)
 {
     char small[1024];
     struct mf_buf large = MF_BUF_INIT; /* a mapping may lengthen the subject */
@@ -182,13 +167,52 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
             return;
         }
     }
-    if (n > 0)
+    if (n > 0) {
         m->subject = mf_slice(at, (size_t)n);
+        msgtrace_mapped(t, m->subject);
+    }
     if (n >= 0)
-        publish_message(c, m);
+        publish_message(c, m, t);
     else /* the weights leave this one out: dropped on purpose */
         client_send_ok(c);
     mf_buf_fini(&large);
+}
+
+static inline void publish_any(struct client *c, struct mf_msg *m, struct msgtrace *t)
+{
+    if (MF_UNLIKELY(account_may_map(c->account, m->subject)))
+        publish_mapped(c, m, t);
+    else
+        publish_message(c, m, t);
+}
+
+/* --- traces ----------------------------------------------------------------------------------- */
+
+static bool may_publish(const void *client, struct mf_slice subject)
+{
+    const struct client *c = client;
+
+    return c->perms == NULL || perms_can_publish(c->perms, subject);
+}
+
+static void publish_traced(struct client *c, struct mf_msg *m)
+{
+    char label[256];
+    struct account_publisher who = {
+        .label = client_label(c, label, sizeof label), .may_publish = may_publish, .who = c};
+    struct mf_buf hdr = MF_BUF_INIT;
+    struct mf_slice dest = MF_SLICE_NONE;
+    enum account_trace asked;
+    struct msgtrace *t;
+
+    client_trace_peer(c, &who.peer);
+    asked = account_trace_begin(c->account, &who, m, &hdr, &t, &dest);
+    if (asked == ACCOUNT_TRACE_DENIED)
+        refuse_publish(c, " to", dest, NULL);
+    else if (asked != ACCOUNT_TRACE_DROP)
+        publish_any(c, m, t);
+    msgtrace_release(t);
+    mf_buf_fini(&hdr);
 }
 
 void client_publish(struct client *c, const struct proto_cmd *cmd)
@@ -200,10 +224,10 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
         client_send_err(c, "Invalid Publish Subject");
     if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
         client_trace_payload(c, &m);
-    if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
-        publish_mapped(c, &m);
+    if (MF_UNLIKELY(m.hdr.len >= MSGTRACE_LEAST) && MF_UNLIKELY(msgtrace_asked(m.hdr)))
+        publish_traced(c, &m);
     else
-        publish_message(c, &m);
+        publish_any(c, &m, NULL);
 }
 
 /* Resumes all stalled publishers, five milliseconds after the first of them was stalled. */

@@ -3,6 +3,7 @@
 #include "server/server_impl.h"
 
 #include "codec/hash.h"
+#include "msgtrace/msgtrace.h"
 #include "base/log.h"
 #include "subject/subject.h"
 
@@ -77,6 +78,7 @@ static struct sub *sub_new(struct client *c, const struct proto_cmd *cmd)
     sub->client = c;
     sub->rs.deliver = sub_deliver;
     sub->rs.client = true;
+    sub->rs.dry_runs = true;
     sub->sid_len = (uint32_t)cmd->sid.len;
     memcpy(sub->sid, cmd->sid.ptr, cmd->sid.len);
     sub->filtered = perms_filter_needed_queue(c->perms, cmd->subject, cmd->queue);
@@ -235,12 +237,16 @@ static void check_queue(struct client *c, const struct router_msg *m)
     }
 }
 
+static bool deliver_traced(struct sub *sub, const struct router_msg *m);
+
 static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
 {
     struct sub *sub = mf_container(rs, struct sub, rs);
     struct client *c = sub->client;
     ssize_t bytes;
 
+    if (MF_UNLIKELY(m->trace != NULL))
+        return deliver_traced(sub, m);
     if (MF_UNLIKELY(c->phase == CLIENT_CLOSING) || (m->origin == c && !c->echo))
         return false;
     if (MF_UNLIKELY(sub->filtered) &&
@@ -258,4 +264,39 @@ static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
     if (MF_UNLIKELY(sub->max != 0) && sub->delivered >= sub->max)
         sub_free(sub);
     return true;
+}
+
+/* --- traced messages -------------------------------------------------------------------------- */
+
+void client_trace_peer(const struct client *c, struct msgtrace_peer *out)
+{
+    *out = (struct msgtrace_peer){.kind = MSGTRACE_CLIENT,
+                                  .cid = c->cid,
+                                  .name = c->opts.name,
+                                  .account = account_name(c->account)};
+}
+
+static const char *why_not(const struct sub *sub, const struct router_msg *m)
+{
+    const struct client *c = sub->client;
+
+    if (m->origin == c && !c->echo)
+        return "Not delivered because of no echo";
+    if (sub->filtered && !perms_can_deliver_queue(c->perms, m->msg->subject, sub->rs.queue))
+        return "Not delivered because subscription denies this subject";
+    return c->phase == CLIENT_CLOSING ? "Not delivered because client is closed" : NULL;
+}
+
+static bool deliver_traced(struct sub *sub, const struct router_msg *m)
+{
+    struct router_msg untraced = *m;
+    const char *error = why_not(sub, m);
+    struct msgtrace_peer to;
+
+    client_trace_peer(sub->client, &to);
+    msgtrace_delivered(m->trace, &to, sub->rs.pattern, sub->rs.queue, error);
+    if (error != NULL)
+        return false;
+    untraced.trace = NULL;
+    return m->dry_run || sub_deliver(&sub->rs, &untraced);
 }

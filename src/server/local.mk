@@ -8,7 +8,7 @@ noinst_LIBRARIES += %D%/libserver.a
 	%D%/unix_listen.c %D%/ws_listen.c
 
 SERVER_LIBS = %D%/libserver.a src/operator/liboperator.a src/session/libsession.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a \
-	src/account/libaccount.a \
+	src/account/libaccount.a src/msgtrace/libmsgtrace.a \
 	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a \
 	src/ttl/libttl.a src/proto/libproto.a src/subject/libsubject.a src/loop/libloop.a \
 	$(CODEC_LIBS) -lm \

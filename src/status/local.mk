@@ -5,7 +5,7 @@ noinst_LIBRARIES += %D%/libstatus.a
 	%D%/leaf_metrics.c %D%/pages_leaf.c %D%/pages_leaf_impl.h \
 	%D%/pages_metrics.c %D%/pages_process.c %D%/pages_root.c %D%/pages_subsz.c %D%/pages_varz.c \
 	%D%/assets_impl.h %D%/request_info.c %D%/status.c %D%/status.h %D%/status_impl.h \
-	%D%/sys.c %D%/sys_account.c %D%/sys_event.c %D%/sys_impl.h %D%/sys_options.c %D%/sys_page.c %D%/sys_request.c \
+	%D%/sys.c %D%/sys_account.c %D%/sys_event.c %D%/sys_impl.h %D%/sys_options.c %D%/sys_page.c %D%/sys_request.c %D%/trace_send.c \
 	%D%/jsz.c %D%/jsz_lag.c %D%/js_walk.c %D%/js_pages.c %D%/js_status.h %D%/js_metrics.c %D%/js_pages_impl.h %D%/consumer_metrics.c \
 	%D%/consumer_metrics_impl.h %D%/ttl_metrics.c %D%/ttl_page.c %D%/ttl_page_impl.h \
 	%D%/ttl_forecast_sum.c %D%/ttl_outlook.c

@@ -328,6 +328,7 @@ int sys_start(struct status *s, struct mf_error *e)
     if (system_services(y, e) != 0 || sys_event_start(y, e) != 0)
         return mf_wrap(e, "system account");
     accounts_watch(s->accounts, account_seen, y);
+    sys_trace_start(y);
     return 0;
 }
 
@@ -341,6 +342,7 @@ void sys_stop(struct status *s)
         return;
     accounts_watch(s->accounts, NULL, NULL);
     y->silent = true;
+    sys_trace_stop(y);
     sys_event_stop(y);
     sys_reload_stop(y);
     while ((n = table_any(&y->accounts, &at)) != NULL)

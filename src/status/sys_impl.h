@@ -114,6 +114,10 @@ MF_MUSTCHECK int sys_start(struct status *s, struct mf_error *e); /* s->sys; NUL
 void sys_stop(struct status *s);
 void sys_account_removed(struct sys *y, struct account *a);
 
+/* --- trace_send.c: traces of messages --------------------------------------------------------- */
+void sys_trace_start(struct sys *y);
+void sys_trace_stop(struct sys *y);
+
 /* --- sys_event.c ------------------------------------------------------------------------------ */
 MF_MUSTCHECK int sys_event_start(struct sys *y, struct mf_error *e);
 void sys_event_stop(struct sys *y);

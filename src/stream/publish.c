@@ -546,6 +546,8 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
         stream_refuse(s, p, &e);
         return;
     }
+    if (MF_UNLIKELY(p->trace != NULL) && publish_trace(s, p, in))
+        return;
     if (pass_over(s, p, in))
         return;
     in->in_slices = true;
@@ -588,6 +590,7 @@ void stream_publish(struct stream *s, struct stream_publish *p)
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)
         copy_publish(s, p, &in);
-    else if (!counter_park(s, p, &in) && !fast_claim(s, p, &in) && !batch_claim(s, p, &in))
+    else if (!publish_trace_batch(s, p, &in) && !counter_park(s, p, &in) &&
+             !fast_claim(s, p, &in) && !batch_claim(s, p, &in))
         publish_one(s, p, &in);
 }

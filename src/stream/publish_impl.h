@@ -52,4 +52,12 @@ int64_t stream_stamp_at(const struct stream *s, int64_t now_ns); /* the clock wa
 /* A code of the store as a JetStream error. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);
 
+/* --- publish_trace.c: p->trace is set ----------------------------------------------------------
+ */
+/* The checks that nats-server traces are passed.  true: a dry run, which ends here. */
+bool publish_trace(struct stream *s, struct stream_publish *p, const struct intake *in);
+/* A member of a batch; a dry run of one joins no batch, and none of the batch's checks is made.
+ * true: it ends here.  Of an untraced message: false. */
+bool publish_trace_batch(struct stream *s, struct stream_publish *p, const struct intake *in);
+
 #endif

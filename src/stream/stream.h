@@ -48,6 +48,12 @@ struct stream_ack {
     uint64_t batch_count;
     bool anyway; /* the end of a fast batch: acknowledged even with no_ack */
 };
+/* The trace of a publish: how far the checks got. */
+struct stream_trace {
+    bool dry_run;  /* in: nothing is stored, and success has no ack */
+    char *subject; /* after the transform; NULL: a check refused it before.  malloc, the caller's */
+    bool no_interest; /* interest retention, and no consumer wants it */
+};
 struct stream_publish {
     /* In: borrowed during the call.  The subject is that of the publish, before the transform. */
     struct mf_msg msg;
@@ -66,7 +72,8 @@ struct stream_publish {
     /* replicated: nothing is stored, the sequence is used up; nobody sees a message. */
     bool gap;
     uint64_t seq;
-    int64_t ts_ns; /* replicated: 0: now */
+    int64_t ts_ns;              /* replicated: 0: now */
+    struct stream_trace *trace; /* NULL: it is not traced; valid until done() */
     /* The stream's own: */
     struct stream *stream;
     struct store_wait wait;
