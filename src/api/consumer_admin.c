@@ -342,7 +342,8 @@ static void create_on_stream(struct api_call *call, struct consumer_request *r, 
 
     if (g == NULL)
         return;
-    rc = check_config(call, r, g, &found, &e);
+    rc = call->ja->limits->none ? js_error_set(&e, JS_NO_LIMITS)
+                                : check_config(call, r, g, &found, &e);
     if (rc != 0)
         api_reply_refused(call, rc, &e);
     else

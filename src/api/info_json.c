@@ -161,6 +161,8 @@ void info_json_write(struct jsonw *w, struct js_account *ja, struct stream *s, u
 
 /* --- account info ----------------------------------------------------------------------------- */
 
+static const struct options_js_limits zero_limits;
+
 static void limits_write(struct jsonw *w, const struct options_js_limits *l)
 {
     jsonw_object(w, "limits");
@@ -175,22 +177,61 @@ static void limits_write(struct jsonw *w, const struct options_js_limits *l)
     jsonw_end(w);
 }
 
+struct account_use {
+    struct stream_usage used, reserved;
+    uint64_t streams, consumers;
+};
+static const struct account_use unused;
+
+static void use_write(struct jsonw *w, const struct account_use *u,
+                      const struct options_js_limits *l)
+{
+    jsonw_i64(w, "memory", u->used.memory);
+    jsonw_i64(w, "storage", u->used.file);
+    jsonw_i64(w, "reserved_memory", u->reserved.memory);
+    jsonw_i64(w, "reserved_storage", u->reserved.file);
+    jsonw_u64(w, "streams", u->streams);
+    jsonw_u64(w, "consumers", u->consumers);
+    limits_write(w, l);
+}
+
+static void tier_write(struct jsonw *w, const char *name, const struct account_use *u,
+                       const struct options_js_limits *l)
+{
+    jsonw_object(w, name);
+    use_write(w, u, l);
+    jsonw_end(w);
+}
+
+/* All streams here have one replica, so what is used stands in R1, even where that has no limits.
+ */
+static void tiers_write(struct jsonw *w, const struct js_account *ja, const struct account_use *u)
+{
+    jsonw_object(w, "tiers");
+    if (ja->limits->none && u->streams > 0)
+        tier_write(w, "R1", u, &zero_limits);
+    for (size_t i = 0; i < ja->ntiers; i++) {
+        const struct options_js_tier *t = &ja->tiers[i];
+        tier_write(w, t->name, strcmp(t->name, "R1") == 0 ? u : &unused, &t->limits);
+    }
+    jsonw_end(w);
+}
+
 void account_json_write(struct jsonw *w, struct api_account *aa)
 {
-    struct stream_usage reserved = {0};
+    const struct js_account *ja = aa->ja;
+    struct account_use u = {.used = ja->usage,
+                            .streams = catalog_count(ja->catalog),
+                            .consumers = js_account_consumers(ja)};
 
-    catalog_reserved(aa->ja->catalog, &reserved);
-    jsonw_i64(w, "memory", aa->ja->usage.memory);
-    jsonw_i64(w, "storage", aa->ja->usage.file);
-    jsonw_i64(w, "reserved_memory", reserved.memory);
-    jsonw_i64(w, "reserved_storage", reserved.file);
-    jsonw_u64(w, "streams", catalog_count(aa->ja->catalog));
-    jsonw_u64(w, "consumers", js_account_consumers(aa->ja));
-    limits_write(w, aa->ja->limits);
+    catalog_reserved(ja->catalog, &u.reserved);
+    use_write(w, &u, ja->ntiers > 0 ? &zero_limits : ja->limits);
     jsonw_opt_str(w, "domain", jetstream_domain(aa->api->js));
     jsonw_object(w, "api");
     jsonw_u64(w, "level", aa->api->js->setup.level);
     jsonw_u64(w, "total", aa->total);
     jsonw_u64(w, "errors", aa->errors);
     jsonw_end(w);
+    if (ja->ntiers > 0)
+        tiers_write(w, ja, &u);
 }

@@ -7,7 +7,13 @@
 
 struct api;
 struct api_account;
+struct js_account;
 struct options_jetstream;
+struct options_js_limits;
+
+/* The account's limits for streams with that many replicas; NULL: it has tiers, and none of them
+ * applies.  O(tiers). */
+const struct options_js_limits *limits_of_tier(const struct js_account *ja, int64_t replicas);
 
 /* Account limits and overlapping subjects (docs/checks.md, CREATE).  0: create it.  1: the same
  * stream exists.  MF_DENIED with *e. */

@@ -37,14 +37,15 @@ int limits_config_allowed(struct api_account *aa, struct stream_config *c, enum 
                           struct js_error *e)
 {
     const struct options_jetstream *js = &aa->api->js->options->jetstream;
+    const struct options_js_limits *l = limits_of_tier(aa->ja, c->replicas);
     struct stream_config_world world = {
         .strict = js->compat_strict,
         .update = use == CONFIG_UPDATE,
         .restored = use == CONFIG_RESTORE,
         .default_duplicate_window_ns = js->duplicate_window_ns,
-        .max_stream_bytes_memory = aa->ja->limits->mem_max_stream_bytes,
-        .max_stream_bytes_file = aa->ja->limits->disk_max_stream_bytes,
-        .max_bytes_required = aa->ja->limits->max_bytes_required,
+        .max_stream_bytes_memory = l == NULL ? -1 : l->mem_max_stream_bytes,
+        .max_stream_bytes_file = l == NULL ? -1 : l->disk_max_stream_bytes,
+        .max_bytes_required = l != NULL && l->max_bytes_required,
         .account = account_name(aa->ja->account),
         .ttl = &aa->api->js->options->ttl,
         .find = find_config,

@@ -4,6 +4,21 @@
  * ones: a stream without max_bytes reserves nothing, but needs room for one byte. */
 #include "api/api_impl.h"
 
+#include <stdio.h>
+
+const struct options_js_limits *limits_of_tier(const struct js_account *ja, int64_t replicas)
+{
+    char name[24];
+
+    if (ja->ntiers == 0)
+        return ja->limits;
+    (void)snprintf(name, sizeof name, "R%lld", (long long)(replicas > 1 ? replicas : 1));
+    for (size_t i = 0; i < ja->ntiers; i++)
+        if (strcmp(ja->tiers[i].name, name) == 0)
+            return &ja->tiers[i].limits;
+    return NULL;
+}
+
 static int64_t add_capped(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
@@ -99,6 +114,10 @@ int limits_allow(struct api_account *aa, const struct stream_config *c,
     int64_t mine = now != NULL && now->storage == c->storage ? count_promised(now) : 0;
     int64_t want = c->max_bytes < 0 ? 1 : c->max_bytes;
 
+    if (limits_of_tier(aa->ja, c->replicas) == NULL)
+        return js_error_set(e, JS_NO_LIMITS);
+    if (aa->ja->ntiers > 0 && c->replicas > 1)
+        return 0; /* no stream here is of this tier; the replicas are refused next */
     if (aa->ja->limits->max_streams > 0 && others >= (uint64_t)aa->ja->limits->max_streams)
         return js_error_set(e, JS_MAXIMUM_STREAMS_LIMIT);
     if (consumers_allow(aa, c, e) != 0)
@@ -114,6 +133,8 @@ int limits_update_allowed(struct api_account *aa, const struct stream_config *no
     struct stream *s = catalog_find(aa->ja->catalog, mf_str(now->name));
     int rc;
 
+    if (limits_of_tier(aa->ja, next->replicas) == NULL)
+        return js_error_set(e, JS_NO_LIMITS);
     if (consumers_allow(aa, next, e) != 0 ||
         check_room(aa, next->storage, count_promised(now), count_promised(next),
                    more < 0 ? 0 : more, e) != 0)

@@ -87,9 +87,14 @@ struct options_mapping {
 };
 struct options_js_limits { /* of an account; -1: no limit */
     bool enabled;
+    bool none; /* there are tiers, and none for streams of this server: it stores nothing */
     int64_t max_memory, max_store, max_streams, max_consumers, max_ack_pending;
     int64_t mem_max_stream_bytes, disk_max_stream_bytes;
     bool max_bytes_required;
+};
+struct options_js_tier { /* limits of the streams with that many replicas */
+    char *name;          /* "R1" */
+    struct options_js_limits limits;
 };
 struct options_account {
     char *name, *nkey;
@@ -103,7 +108,9 @@ struct options_account {
     size_t nimports;
     struct options_mapping *mappings;
     size_t nmappings;
-    struct options_js_limits js;
+    struct options_js_limits js; /* with tiers: those of tier R1 */
+    struct options_js_tier *js_tiers;
+    size_t njs_tiers;
     int64_t max_connections, max_subscriptions, max_payload, max_leafnodes; /* -1: no limit */
     /* msg_trace: where traces of messages with `traceparent` are sent, NULL: they are not traced;
      * and how many of them in a hundred are traced. */

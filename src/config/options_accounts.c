@@ -302,7 +302,13 @@ static struct options_account *add_account(struct opt *c, const struct conf_valu
     struct options_account *a = &grown[o->naccounts++];
     *a = (struct options_account){
         .name = arena_str(c->a, name),
-        .js = {false, -1, -1, -1, -1, -1, -1, -1, false},
+        .js = {.max_memory = -1,
+               .max_store = -1,
+               .max_streams = -1,
+               .max_consumers = -1,
+               .max_ack_pending = -1,
+               .mem_max_stream_bytes = -1,
+               .disk_max_stream_bytes = -1},
         .max_connections = -1,
         .max_subscriptions = -1,
         .max_payload = -1,

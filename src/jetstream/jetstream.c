@@ -150,6 +150,7 @@ static void host_fill(struct js_account *ja)
     h->account_usage = &ja->usage;
     h->server_usage = &ja->js->usage;
     h->account_max = (struct stream_usage){ja->limits->max_memory, ja->limits->max_store, -1};
+    h->account_none = ja->limits->none;
     h->server_max = ja->js->max;
     h->batches = &jetstream_impl(ja->js)->batches;
     h->fast_batches = &jetstream_impl(ja->js)->fast_batches;
@@ -184,6 +185,16 @@ static const struct options_js_limits *limits_of(struct jetstream *js, struct ac
     if (oa != NULL && oa->js.enabled)
         return &oa->js;
     return acc == accounts_global(js->accounts) && global_only(js->options) ? &no_limits : NULL;
+}
+
+static void take_limits(struct js_account *ja, const struct options_js_limits *limits)
+{
+    const struct options_account *oa = limits == NULL ? NULL : account_options(ja->account);
+    bool own = oa != NULL && limits == &oa->js;
+
+    ja->limits = limits;
+    ja->tiers = own ? oa->js_tiers : NULL;
+    ja->ntiers = own ? oa->njs_tiers : 0;
 }
 
 static bool folder_in_use(const struct jetstream *js, const char *dir)
@@ -272,7 +283,12 @@ static int account_open(struct jetstream *js, struct account *acc, struct mf_err
     ja->account = acc;
     ja->work.name = account_name(acc);
     mf_list_init(&wire->events);
+    if (table_add(&jetstream_impl(js)->by_account, &ja->node, js_account_hash(acc)) != 0) {
+        free(wire);
+        return mf_fail(e, MF_NOMEM, "account %s", account_name(acc));
+    }
     if (js->setup.hooks->account_init(js->setup.arg, ja) != 0) {
+        table_del(&jetstream_impl(js)->by_account, &ja->node);
         free(wire);
         return mf_fail(e, MF_NOMEM, "account %s", account_name(acc));
     }
@@ -281,24 +297,25 @@ static int account_open(struct jetstream *js, struct account *acc, struct mf_err
     mf_list_push(&js->list, &ja->link);
     wire_init(ja);
     source_wire_init(ja);
-    ja->limits = limits_of(js, acc);
+    take_limits(ja, limits_of(js, acc));
     if ((ja->limits != NULL && catalog_begin(ja, e) != 0) || listen_all(ja, e) != 0)
         return mf_wrap(e, "account %s", account_name(acc));
     return 0;
 }
 
 static void maybe_ended(struct jetstream *js);
-static void accounts_follow(struct jetstream *js);
 
+/* An account of this name may wait for the folder: the same one, or its successor. */
 static void catalog_ended(void *arg)
 {
     struct js_account *ja = arg;
     struct jetstream *js = ja->js;
+    struct account *next = accounts_get(js->accounts, account_name(ja->account));
 
     jetstream_impl(js)->open_catalogs--;
     account_free(ja);
-    if (!jetstream_impl(js)->closing)
-        accounts_follow(js);
+    if (!jetstream_impl(js)->closing && next != NULL)
+        jetstream_account_changed(js, next);
     maybe_ended(js);
 }
 
@@ -309,9 +326,10 @@ static void account_close(struct js_account *ja)
 
     unlisten_account(ja);
     ja->closing = true;
-    ja->limits = &no_limits; /* its own belong to the options, which may be freed before it */
-    ja->host.ttl = NULL;     /* so does the ttl block */
+    take_limits(ja, &no_limits); /* its own belong to the options, which may be freed before it */
+    ja->host.ttl = NULL;         /* so does the ttl block */
     mf_list_del(&ja->link);
+    table_del(&jetstream_impl(ja->js)->by_account, &ja->node);
     mf_list_push(&jetstream_impl(ja->js)->leaving, &ja->link);
     ja->js->setup.hooks->account_stop(ja);
     if (c == NULL) {
@@ -357,7 +375,7 @@ static void account_follow(struct js_account *ja)
         account_close(ja);
         return;
     }
-    ja->limits = limits;
+    take_limits(ja, limits);
     if (limits != NULL) {
         host_fill(ja);
         if (ja->catalog == NULL && catalog_begin(ja, &e) != 0)
@@ -436,8 +454,8 @@ void jetstream_account_changed(struct jetstream *js, struct account *acc)
         return;
     if (ja != NULL)
         account_follow(ja);
-    else
-        open_if_new(&o, acc);
+    if (accounts_get(js->accounts, account_name(acc)) == acc)
+        open_if_new(&o, acc); /* one that lost JetStream still answers requests */
     if (o.rc != 0)
         log_error("JetStream: account %s is not served: %s", account_name(acc), mf_err_text(o.rc));
 }
@@ -454,6 +472,7 @@ static void finish_close(void *ended)
     loop_timer_free(x->clock_timer);
     store_patrol_free(x->js.patrol);
     js_store_close(&x->js);
+    table_fini(&x->by_account);
     free(x);
     if (closed != NULL)
         closed(arg);

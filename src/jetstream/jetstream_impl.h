@@ -14,6 +14,7 @@
 
 #include "base/clock_steps.h"
 #include "base/steady.h"
+#include "codec/hash.h"
 
 struct jetstream_impl {
     struct jetstream js;
@@ -22,9 +23,10 @@ struct jetstream_impl {
     struct clock_steps steps;
     int64_t ahead_ns, wall_ns; /* both clocks minus the monotonic clock, at the last look */
     struct loop_timer *clock_timer;
-    bool asked;             /* somebody wanted the time since the last look */
-    int64_t look_ns;        /* until the next look; 0: none is planned */
-    struct mf_list leaving; /* js_account.link: lost JetStream or their account */
+    bool asked;              /* somebody wanted the time since the last look */
+    int64_t look_ns;         /* until the next look; 0: none is planned */
+    struct table by_account; /* js_account.node, by its address */
+    struct mf_list leaving;  /* js_account.link: lost JetStream or their account */
     struct loop_defer ended;
     uint64_t batches, fast_batches; /* under way, of all accounts */
     bool closing;
@@ -35,6 +37,11 @@ struct jetstream_impl {
 static inline struct jetstream_impl *jetstream_impl(const struct jetstream *js)
 {
     return mf_container((struct jetstream *)(uintptr_t)js, struct jetstream_impl, js);
+}
+
+static inline uint64_t js_account_hash(const struct account *acc)
+{
+    return hash_slice(mf_slice(&acc, sizeof acc));
 }
 
 /* direct_queue.c: direct gets that arrived after the turn's time was spent, and batches. */

@@ -9,11 +9,10 @@
 
 struct js_account *js_account_of(struct jetstream *js, const struct account *acc)
 {
-    struct mf_list *pos;
+    struct table_node *n = table_first(&jetstream_impl(js)->by_account, js_account_hash(acc));
 
-    mf_list_each(pos, &js->list)
-    {
-        struct js_account *ja = mf_container(pos, struct js_account, link);
+    for (; n != NULL; n = table_next(n)) {
+        struct js_account *ja = mf_container(n, struct js_account, node);
         if (ja->account == acc)
             return ja;
     }
@@ -23,15 +22,8 @@ struct js_account *js_account_of(struct jetstream *js, const struct account *acc
 struct js_account *js_account_system(struct jetstream *js)
 {
     struct account *sys = accounts_system(js->accounts);
-    struct mf_list *pos;
 
-    mf_list_each(pos, &js->list)
-    {
-        struct js_account *ja = mf_container(pos, struct js_account, link);
-        if (ja->account == sys)
-            return ja;
-    }
-    return NULL;
+    return sys == NULL ? NULL : js_account_of(js, sys);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #define JETSTREAM_JS_ACCOUNT_H
 
 #include "jetstream/jetstream.h"
+#include "base/table.h"
 #include "loop/work.h"
 
 /* Layers above read these members; they write `above` alone. */
@@ -13,8 +14,11 @@ struct js_account {
     struct jetstream *js;
     struct account *account;
     struct mf_list link;                    /* jetstream.list */
+    struct table_node node;                 /* jetstream_impl.by_account, unless it is closing */
     struct catalog *catalog;                /* NULL: JetStream is not enabled for this account */
-    const struct options_js_limits *limits; /* NULL: the same */
+    const struct options_js_limits *limits; /* NULL: the same.  With tiers: those of tier R1 */
+    const struct options_js_tier *tiers;
+    size_t ntiers;
     struct stream_usage usage;
     struct stream_host host;
     struct work_owner work; /* its share of the loop's time */
@@ -23,9 +27,9 @@ struct js_account {
     void *above;            /* state of the layer above (jetstream_hooks) */
 };
 
-/* NULL: no such account.  O(accounts). */
+/* NULL: no such account.  O(1). */
 struct js_account *js_account_of(struct jetstream *js, const struct account *acc);
-/* The system account; NULL: there is none.  O(accounts). */
+/* The system account; NULL: there is none.  O(1). */
 struct js_account *js_account_system(struct jetstream *js);
 uint64_t js_account_consumers(const struct js_account *ja); /* O(streams) */
 

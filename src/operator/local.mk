@@ -36,3 +36,7 @@ test_unit_operator_login_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)
 test_unit_operator_user_rights_SOURCES = test/unit/operator/test_user_rights.c
 test_unit_operator_user_rights_LDADD = $(OPERATOR_LIBS) $(UNITY_LIBS)
 test_unit_operator_user_rights_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/operator/account_claims
+test_unit_operator_account_claims_SOURCES = test/unit/operator/test_account_claims.c test/support/tokens.h
+test_unit_operator_account_claims_LDADD = $(OPERATOR_LIBS) $(UNITY_LIBS)
+test_unit_operator_account_claims_CPPFLAGS = $(TEST_CPPFLAGS) $(SODIUM_CFLAGS)

@@ -88,8 +88,8 @@ static void account_open(struct jsz *z, struct jsonw *w, const struct js_account
     jsonw_str(w, "id", account_name(ja->account));
     jsonw_i64(w, "memory", ja->usage.memory);
     jsonw_i64(w, "storage", ja->usage.file);
-    jsonw_u64(w, "reserved_memory", (uint64_t)ja->limits->max_memory);
-    jsonw_u64(w, "reserved_storage", (uint64_t)ja->limits->max_store);
+    jsonw_u64(w, "reserved_memory", ja->ntiers > 0 ? 0 : (uint64_t)ja->limits->max_memory);
+    jsonw_u64(w, "reserved_storage", ja->ntiers > 0 ? 0 : (uint64_t)ja->limits->max_store);
     jsonw_i64(w, "accounts", 0);
     jsonw_i64(w, "ha_assets", 0);
     jsonw_object(w, "api");

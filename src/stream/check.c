@@ -191,6 +191,8 @@ int check_account(struct stream *s, const struct intake *in, struct js_error *e)
     const struct stream_host *h = s->host;
     bool m = s->memory;
 
+    if (h->account_none)
+        return js_error_set(e, JS_NO_LIMITS);
     if (exceeds_max(m ? h->account_max.memory : h->account_max.file,
                     m ? h->account_usage->memory : h->account_usage->file,
                     limits_size(s, in->subject.len, in->hdr.len, in->payload.len)))

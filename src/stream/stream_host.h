@@ -43,6 +43,7 @@ struct stream_host {
     const struct policy_server *ttl; /* the server's ttl block; NULL: none */
     struct stream_usage *account_usage, *server_usage;
     struct stream_usage account_max, server_max; /* -1: no limit */
+    bool account_none;                           /* the account may store nothing here */
     /* Batches in flight on the whole server, and their limits. */
     uint64_t *batches, *fast_batches;
     uint32_t batch_max_msgs, batch_max_per_stream, batch_max_total;
