@@ -133,8 +133,8 @@ void service_renew(struct leaf_link *l)
 
 void leaf_account_renew(struct leaf *lf, const struct account *a)
 {
-    struct mf_list *pos, *next;
     struct leaf_realm *realm = NULL;
+    struct mf_list *pos, *head;
 
     mf_list_each(pos, &lf->realms)
     {
@@ -144,9 +144,10 @@ void leaf_account_renew(struct leaf *lf, const struct account *a)
     }
     if (realm == NULL)
         return;
-    mf_list_each_safe(pos, next, &realm->links)
-    {
+    head = &realm->links; /* the realm ends with its last link */
+    for (pos = head->next; pos != head;) {
         struct leaf_link *l = mf_container(pos, struct leaf_link, in_realm);
+        pos = pos->next;
         if (l->who != NULL && l->phase == LEAF_USABLE)
             service_renew(l);
     }
