@@ -4,6 +4,8 @@
 #include "api/api.h"
 #include "backup/backup.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "config/options_leaf.h"
 #include "leaf/leaf.h"
 #include "operator/operator.h"
 #include "status/js_status.h"
@@ -69,6 +71,30 @@ static void load_accounts_with_streams(struct wiring *w, const struct options *o
     free(dir);
 }
 
+/* A remote that a reload adds may name an account that is not loaded: it dials when it is. */
+static void remotes_loaded(void *arg)
+{
+    struct wiring *w = arg;
+
+    if (w->leaf != NULL)
+        leaf_reload(w->leaf, server_options(w->server));
+}
+
+static void load_accounts_of_remotes(struct wiring *w, const struct options *o, bool wait)
+{
+    static const char what[] = "leafnodes remote";
+    const struct options_leaf *l = o->leaf;
+    struct options_list keys = {calloc(l->nremotes + 1, sizeof(char *)), 0};
+
+    for (size_t i = 0; keys.items != NULL && i < l->nremotes; i++)
+        keys.items[keys.n++] = l->remotes[i].account;
+    if (wait)
+        operator_load_named(w->op, &keys, what);
+    else if (operator_load_later(w->op, &keys, what, remotes_loaded, w) != 0)
+        log_error("%s: out of memory: new ones wait for a reload", what);
+    free(keys.items);
+}
+
 static int open_operator(void *arg, struct server *s, const struct options *o, struct mf_error *e)
 {
     struct wiring *w = arg;
@@ -88,6 +114,7 @@ static int open_operator(void *arg, struct server *s, const struct options *o, s
     if (operator_open(&w->op, &setup, e) != 0)
         return e->code;
     operator_login_open(&w->login, w->op);
+    load_accounts_of_remotes(w, o, true);
     if (o->jetstream.enabled)
         load_accounts_with_streams(w, o);
     return 0;
@@ -240,6 +267,8 @@ static void reload_leaf(void *arg, const struct options *o)
 
     if (w->leaf != NULL)
         leaf_reload(w->leaf, o);
+    if (w->leaf != NULL && w->op != NULL)
+        load_accounts_of_remotes(w, o, false);
 }
 
 static void leave_leaf(void *arg)
