@@ -261,5 +261,9 @@ struct net_tls_peer {
     size_t nsans;
 };
 void net_conn_tls_peer(const struct net_conn *c, struct net_tls_peer *out);
+/* Calls each with the peer's certificates as PEM, its own first.  *verified: they are the chain
+ * that was checked; else what the peer sent.  None without TLS or certificate. */
+void net_conn_tls_chain(const struct net_conn *c, bool *verified,
+                        void (*each)(void *arg, struct mf_slice pem), void *arg);
 
 #endif

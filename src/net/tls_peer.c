@@ -1,6 +1,7 @@
 /* tls_peer.c: the identity of a TLS peer, in the texts by which nats-server maps users. */
 #include "net/tls_impl.h"
 
+#include <openssl/pem.h>
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -222,4 +223,38 @@ void net_conn_tls_peer(const struct net_conn *c, struct net_tls_peer *out)
     cert = SSL_get0_peer_certificate(t->ssl);
     if (cert != NULL)
         describe_peer(cert, out);
+}
+
+static void show_pem(X509 *cert, void (*each)(void *arg, struct mf_slice pem), void *arg)
+{
+    BIO *mem = BIO_new(BIO_s_mem());
+    char *text;
+    long n;
+
+    if (mem == NULL)
+        return;
+    if (PEM_write_bio_X509(mem, cert) == 1 && (n = BIO_get_mem_data(mem, &text)) > 0)
+        each(arg, mf_slice(text, (size_t)n));
+    BIO_free(mem);
+}
+
+void net_conn_tls_chain(const struct net_conn *c, bool *verified,
+                        void (*each)(void *arg, struct mf_slice pem), void *arg)
+{
+    const struct tls_conn *t = c->ext == NULL ? NULL : c->ext->tls;
+    STACK_OF(X509) *chain = NULL;
+    X509 *own;
+
+    *verified = false;
+    if (t == NULL || !t->done || (own = SSL_get0_peer_certificate(t->ssl)) == NULL)
+        return;
+    if (SSL_get_verify_result(t->ssl) == X509_V_OK)
+        chain = SSL_get0_verified_chain(t->ssl);
+    *verified = chain != NULL;
+    if (chain == NULL) {
+        show_pem(own, each, arg);
+        chain = SSL_get_peer_cert_chain(t->ssl); /* of a client: without its own */
+    }
+    for (int i = 0; i < sk_X509_num(chain); i++)
+        show_pem(sk_X509_value(chain, i), each, arg);
 }
