@@ -108,7 +108,7 @@ bool login_still_valid(const struct leaf_link *l, const struct leaf_logins_befor
 
 /* --- service.c -------------------------------------------------------------------------------- */
 /* Whether a login service decides, where leafnodes { authorization } names nobody. */
-bool service_decides(const struct leaf_link *l);
+bool service_decides(const struct leaf_link *l, const struct hello_connect *c);
 /* Calls accept_admitted() or accept_refused_by(), later. */
 void service_begin(struct leaf_link *l, const struct hello_connect *c);
 void service_abandon(struct leaf_link *l); /* harmless without a login under way */

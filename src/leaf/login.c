@@ -250,7 +250,7 @@ void login_check(struct leaf_link *l, const struct hello_connect *c)
             accept_refused(l);
     } else if (a->users_set) {
         check_users(l, &r, a);
-    } else if (service_decides(l)) {
+    } else if (service_decides(l, c)) {
         service_begin(l, c);
     } else if (auth_required_kind(l->leaf->logins->auth, AUTH_LEAFNODE)) {
         check_clients(l, &r);

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* More than a service takes by itself. */
+/* More than a service takes by itself, beside the timeout of a callout. */
 #define PATIENCE_NS (10 * CLOCK_S)
 
 struct leaf_login {
@@ -26,10 +26,15 @@ static void login_free_copies(struct leaf_login *s)
     free(s);
 }
 
-bool service_decides(const struct leaf_link *l)
+bool service_decides(const struct leaf_link *l, const struct hello_connect *c)
 {
     const struct login_service *s = l->leaf->setup.logins;
-    struct login q = {.nonce = l->nonce, .conn = l->conn};
+    struct connect_opts o = {.user = (char *)c->user, /* read only */
+                             .pass = (char *)c->pass,
+                             .token = (char *)c->token,
+                             .nkey = (char *)c->nkey,
+                             .jwt = (char *)c->jwt};
+    struct login q = {.connect = &o, .nonce = l->nonce, .conn = l->conn};
 
     q.kind = l->ws ? LOGIN_LEAFNODE_WS : LOGIN_LEAFNODE;
     return login_decided(s, &q);
@@ -77,6 +82,7 @@ void service_begin(struct leaf_link *l, const struct hello_connect *c)
     }
     s->link = l;
     s->opts = CONNECT_OPTS_INIT;
+    s->opts.protocol = (int)c->protocol;
     s->q = (struct login){.connect = &s->opts,
                           .nonce = l->nonce,
                           .ip = net_conn_ip(l->conn),
@@ -94,7 +100,7 @@ void service_begin(struct leaf_link *l, const struct hello_connect *c)
     l->service = s;
     l->phase = LEAF_CHECKING;
     net_pause(l->conn);
-    link_wait(l, PATIENCE_NS);
+    link_wait(l, l->leaf->options->auth.timeout_ns + PATIENCE_NS);
 }
 
 void service_abandon(struct leaf_link *l)

@@ -154,7 +154,7 @@ static void parse_failed(struct client *c, ssize_t why)
         client_close(c, "Maximum Payload Violation", REASON_MAX_PAYLOAD);
         break;
     case PROTO_E_AUTH:
-        notify_auth_failed(c);
+        notify_auth_failed(c, NULL);
         client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
         break;
     default:

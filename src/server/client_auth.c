@@ -136,6 +136,15 @@ static void check_work(void *arg) /* in a worker: touches nothing but the job an
 
 static bool check_credentials(struct client *c);
 
+/* An auth callout may know those whom the table does not know.  Always false: parsing stops. */
+static bool refuse_or_ask(struct client *c)
+{
+    if (client_login_decided(c, true))
+        return client_login_begin(c);
+    client_refuse(c, NULL);
+    return false;
+}
+
 /* Returns whether parsing continues. who.account and who.name borrow from the table of the job. */
 static bool apply_result(struct client *c, struct client_job *j)
 {
@@ -150,8 +159,7 @@ static bool apply_result(struct client *c, struct client_job *j)
         return false;
     if (outdated)
         return check_credentials(c);
-    client_refuse(c, NULL);
-    return false;
+    return refuse_or_ask(c);
 }
 
 /* --- the queue of checks ---------------------------------------------------------------------- */
@@ -290,10 +298,8 @@ static bool check_credentials(struct client *c)
     add_cert_names(c, &peer, names, &r);
     if (auth_is_slow(c->srv->auth, &r))
         return queue_check(c);
-    if (auth_check(c->srv->auth, &r, &who) != 0) {
-        client_refuse(c, NULL);
-        return false;
-    }
+    if (auth_check(c->srv->auth, &r, &who) != 0)
+        return refuse_or_ask(c);
     return client_enter_table(c, &who) && client_finish_connect(c);
 }
 
@@ -325,7 +331,7 @@ bool client_connect(struct client *c, struct mf_slice json)
         (void)client_drop_subs(c, false);
         grants_fini(&c->grants);
     }
-    if (client_login_decided(c))
+    if (client_login_decided(c, false))
         return client_login_begin(c);
     if (c->in_account && c->who == NULL && o->pass == NULL && o->token == NULL && o->sig == NULL) {
         return client_apply_limits(c) &&

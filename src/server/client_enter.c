@@ -36,7 +36,7 @@ void client_refuse(struct client *c, const struct login_refusal *no)
               claimed_user(c, no, user, sizeof user));
     if (no != NULL && c->who == NULL)
         c->who = login_user_retain(no->user); /* for the events about it */
-    notify_auth_failed(c);
+    notify_auth_failed(c, no);
     client_close(c, no != NULL ? no->err : "Authorization Violation",
                  no != NULL ? no->reason : REASON_AUTH_FAILURE);
 }
@@ -217,7 +217,7 @@ void client_reload(struct client *c, const struct auth *old)
         return;
     }
     if (!auth_same(old, c->srv->auth, &present)) {
-        notify_auth_failed(c);
+        notify_auth_failed(c, NULL);
         client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
         return;
     }

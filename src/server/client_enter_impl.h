@@ -29,8 +29,8 @@ bool client_apply_limits(struct client *c);
 void client_renew_perms(struct client *c, struct perms *perms, int64_t deadline_ns);
 
 /* --- client_login.c --------------------------------------------------------------------------- */
-/* Whether a login service decides about its CONNECT. */
-bool client_login_decided(const struct client *c);
+/* Whether a login service decides about its CONNECT.  refused: src/auth did so and refused. */
+bool client_login_decided(const struct client *c, bool refused);
 /* Asks the service; the client waits with its input.  Always false. */
 bool client_login_begin(struct client *c);
 void client_login_abandon(struct client *c); /* harmless without a login under way */

@@ -41,12 +41,13 @@ static void fill_login(const struct client *c, struct login *q)
                         .start_ns = c->start_wall_ns};
 }
 
-bool client_login_decided(const struct client *c)
+bool client_login_decided(const struct client *c, bool refused)
 {
     const struct login_service *s = c->srv->setup.login;
     struct login q;
 
     fill_login(c, &q);
+    q.refused = refused;
     return login_decided(s, &q);
 }
 
@@ -60,10 +61,13 @@ static const char *text_or_none(const char *text)
     return text == NULL ? "" : text;
 }
 
+/* Users that an auth callout placed have no key of their own. */
 static void log_login(const struct client *c, const struct login_user *u, const struct account *a)
 {
     char label[256];
 
+    if (u->key == NULL)
+        return;
     log_debug("%s - Authenticated JWT: Client \"%s\" (claim-name: \"%s\") signed with \"%s\" by "
               "Account \"%s\" (claim-name: \"%s\")",
               client_label(c, label, sizeof label), text_or_none(u->key), text_or_none(u->name),
@@ -150,7 +154,7 @@ void client_login_renew(struct client *c)
     struct login_result now;
 
     if (s == NULL || s->renew == NULL || s->renew(s->arg, c->account, c->who, &now, &no) != 0) {
-        notify_auth_failed(c);
+        notify_auth_failed(c, NULL);
         client_close(c, no.err, no.reason);
         return;
     }

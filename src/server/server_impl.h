@@ -96,7 +96,7 @@ bool modules_close(struct server *s);
 /* --- state.c: events for observers ------------------------------------------------------------ */
 void notify_connected(const struct client *c);
 void notify_left(const struct client *c);
-void notify_auth_failed(const struct client *c);
+void notify_auth_failed(const struct client *c, const struct login_refusal *no);
 void notify_account_removed(struct server *s, struct account *a);
 void notify_lame_duck(struct server *s);
 int notify_monitor_opened(struct server *s, struct monitor *m);

@@ -8,6 +8,7 @@
 
 struct auth;
 struct client;
+struct login_refusal;
 struct monitor;
 
 struct server_counters {
@@ -62,7 +63,8 @@ struct server_observer {
     void (*connected)(void *arg, const struct client *c); /* its first CONNECT was accepted */
     /* It left its account: to close (client_is_closing()), or to enter another one. */
     void (*left)(void *arg, const struct client *c);
-    void (*auth_failed)(void *arg, const struct client *c);
+    /* no: of a login service; NULL: the users of the configuration refused it. */
+    void (*auth_failed)(void *arg, const struct client *c, const struct login_refusal *no);
     /* A reload removed the account: subscriptions in its router must end. */
     void (*account_removed)(void *arg, struct account *a);
     void (*lame_duck)(void *arg);

@@ -183,9 +183,9 @@ void notify_left(const struct client *c)
 {
     EACH_OBSERVER(c->srv, o, if (o->left != NULL) o->left(o->arg, c));
 }
-void notify_auth_failed(const struct client *c)
+void notify_auth_failed(const struct client *c, const struct login_refusal *no)
 {
-    EACH_OBSERVER(c->srv, o, if (o->auth_failed != NULL) o->auth_failed(o->arg, c));
+    EACH_OBSERVER(c->srv, o, if (o->auth_failed != NULL) o->auth_failed(o->arg, c, no));
 }
 void notify_account_removed(struct server *s, struct account *a)
 {

@@ -74,6 +74,7 @@ struct login {
     uint64_t cid;
     enum login_kind kind;
     bool through_proxy;          /* a trusted proxy signed the nonce; proxy_required asks for one */
+    bool refused;                /* the users of the configuration refused it */
     const struct net_conn *conn; /* its TLS peer; NULL in tests */
     int64_t start_ns;            /* wall clock: since when it is connected */
     /* Once, never from inside start(): a result, or a refusal.  Both are borrowed for the call, but
@@ -86,7 +87,8 @@ struct login_service {
     void *arg;
     /* Nobody comes in without credentials: INFO says so and has a nonce, CONNECT must be first. */
     bool required;
-    /* Whether the service decides about this login; else src/auth does.  NULL: about none. */
+    /* Whether the service decides about this login; else src/auth does, and asks again if it
+     * refuses.  NULL: about none. */
     bool (*decides)(void *arg, const struct login *q);
     /* done() follows within bounded time: the service has time limits of its own.  MF_NOMEM: it
      * does not follow. */

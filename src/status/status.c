@@ -12,9 +12,9 @@ static void client_left(void *arg, const struct client *c)
 {
     sys_client_left(((struct status *)arg)->sys, c);
 }
-static void auth_failed(void *arg, const struct client *c)
+static void auth_failed(void *arg, const struct client *c, const struct login_refusal *no)
 {
-    sys_auth_failed(((struct status *)arg)->sys, c);
+    sys_auth_failed(((struct status *)arg)->sys, c, no);
 }
 static void account_removed(void *arg, struct account *a)
 {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
+#include "session/login.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ static const char *event_account(const struct client *c)
     return client_account(c) != NULL ? account_name(client_account(c)) : ACCOUNT_GLOBAL;
 }
 
-/* c NULL: a leaf link. */
+/* c NULL: a leaf link, or an event of the account that i names. */
 static void event_client(struct jsonw *w, const struct client *c, const struct client_info *i,
                          bool gone)
 {
@@ -269,7 +270,16 @@ void sys_leaf_changed(struct sys *y, struct account *a, const struct client_info
     mf_buf_fini(&b);
 }
 
-void sys_auth_failed(struct sys *y, const struct client *c)
+/* The account of an auth callout learns why, and the event is about itself. */
+static void tell_account(struct sys *y, struct account *a, struct client_info *i, const char *why)
+{
+    if (!has_subscriber(y, a, "$SYS.ACCOUNT.CLIENT.AUTH.ERR"))
+        return;
+    i->account = account_name(a);
+    send_disconnect(y, a, NULL, i, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", why);
+}
+
+void sys_auth_failed(struct sys *y, const struct client *c, const struct login_refusal *no)
 {
     static const char reason[] = "Authentication Failure";
     struct account *home;
@@ -282,6 +292,10 @@ void sys_auth_failed(struct sys *y, const struct client *c)
     snprintf(subject, sizeof subject, "$SYS.SERVER.%s.CLIENT.AUTH.ERR", y->status->id);
     if (has_subscriber(y, y->account, subject))
         send_disconnect(y, y->account, c, &i, subject, reason);
+    if (no != NULL && no->account != NULL) {
+        tell_account(y, no->account, &i, no->why != NULL ? no->why : reason);
+        return;
+    }
     /* The account gets the event, too; without an account, the global account does. */
     home = client_account(c);
     if (home == NULL)
