@@ -4,7 +4,7 @@ noinst_LIBRARIES += %D%/libwiring.a
 %C%_libwiring_a_SOURCES = %D%/mayfly.c %D%/mayfly_calls.c %D%/mayfly_source.c %D%/mayfly_impl.h %D%/program.c \
 	%D%/wiring.c %D%/wiring.h
 
-MAYFLY_LIBS = %D%/libwiring.a src/backup/libbackup.a src/leaf/libleaf.a $(STATUS_LIBS)
+MAYFLY_LIBS = %D%/libwiring.a src/callout/libcallout.a src/backup/libbackup.a src/leaf/libleaf.a $(STATUS_LIBS)
 
 sbin_PROGRAMS += mayflyd
 mayflyd_SOURCES = %D%/mayflyd.c

@@ -45,6 +45,7 @@ static void account_gone(void *arg, struct operator_account *a)
 {
     struct wiring *w = arg;
 
+    callout_account_gone(&w->callout, a->account);
     server_account_gone(w->server, a->account);
     if (w->api != NULL)
         api_account_changed(w->api, a->account);
@@ -136,6 +137,48 @@ static bool close_operator(void *arg, void (*closed)(void *closed_arg), void *cl
     w->op = NULL;
     operator_login_close(&w->login);
     return operator_close(op, closed, closed_arg);
+}
+
+/* --- auth callouts ---------------------------------------------------------------------------- */
+
+static void identify_server(void *arg, struct jwt_server_id *id)
+{
+    struct wiring *w = arg;
+
+    id->name = server_name(w->server);
+    id->host = server_host(w->server, w->host);
+    id->version = SERVER_NATS_VERSION;
+}
+
+static int open_callout(void *arg, struct server *s, const struct options *o, struct mf_error *e)
+{
+    struct wiring *w = arg;
+    struct callout_setup setup = {.loop = w->loop,
+                                  .accounts = server_accounts(s),
+                                  .options = o,
+                                  .key = &w->key,
+                                  .curve = &w->curve,
+                                  .arg = w,
+                                  .identify = identify_server,
+                                  .op = w->op,
+                                  .operator_logins = &w->login.service};
+
+    (void)e;
+    w->server = s;
+    callout_open(&w->callout, &setup);
+    return 0;
+}
+
+static void reload_callout(void *arg, const struct options *o)
+{
+    callout_reload(&((struct wiring *)arg)->callout, o);
+}
+
+static bool close_callout(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
+{
+    (void)closed, (void)closed_arg;
+    callout_close(&((struct wiring *)arg)->callout);
+    return true;
 }
 
 /* --- JetStream -------------------------------------------------------------------------------- */
@@ -247,7 +290,7 @@ static int open_leaf(void *arg, struct server *s, const struct options *o, struc
                                .api_level = SERVER_API_LEVEL,
                                .next_id = next_id,
                                .stall = stall_publisher,
-                               .logins = &w->login.service,
+                               .logins = &w->callout.service,
                                .port = leaf_port,
                                .changed = leaf_changed,
                                .arg = w};
@@ -329,26 +372,32 @@ int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *
                                            .open = open_operator,
                                            .reload = reload_operator,
                                            .close = close_operator};
-    w->modules[1] = (struct server_module){.name = "JetStream",
+    w->modules[1] = (struct server_module){.name = "auth callout",
+                                           .arg = w,
+                                           .open = open_callout,
+                                           .reload = reload_callout,
+                                           .close = close_callout};
+    w->modules[2] = (struct server_module){.name = "JetStream",
                                            .arg = w,
                                            .open = open_jetstream,
                                            .reload = reload_jetstream,
                                            .leaving = leave_jetstream,
                                            .close = close_jetstream};
-    w->modules[2] = (struct server_module){.name = "leafnodes",
+    w->modules[3] = (struct server_module){.name = "leafnodes",
                                            .arg = w,
                                            .open = open_leaf,
                                            .reload = reload_leaf,
                                            .leaving = leave_leaf,
                                            .close = close_leaf};
-    w->modules[3] = (struct server_module){.name = "status",
+    w->modules[4] = (struct server_module){.name = "status",
                                            .arg = w,
                                            .open = open_status,
                                            .leaving = leave_status,
                                            .close = close_status};
     jwt_key_random(&w->key, NKEY_SERVER);
+    jwt_key_random(&w->curve, NKEY_CURVE);
     setup->id = w->key.text;
-    setup->login = &w->login.service;
+    setup->login = &w->callout.service;
     setup->modules = w->modules;
     setup->nmodules = MF_COUNT(w->modules);
     if (server_start(&w->server, w->loop, setup, e) == 0)
@@ -364,4 +413,5 @@ void wiring_end(struct wiring *w)
     free(w->name);
     w->name = NULL;
     jwt_key_wipe(&w->key);
+    jwt_key_wipe(&w->curve);
 }

@@ -3,6 +3,7 @@
 #ifndef MAYFLY_WIRING_H
 #define MAYFLY_WIRING_H
 
+#include "callout/callout.h"
 #include "jwt/jwt.h"
 #include "operator/operator_login.h"
 #include "server/server_state.h"
@@ -12,13 +13,15 @@ struct wiring {
     struct server *server; /* NULL: not started, or ended */
     struct operator* op;   /* NULL: not in operator mode */
     struct operator_login login;
-    struct jwt_key key; /* of the server's id */
-    struct api *api;    /* NULL: no JetStream */
+    struct callout callout;    /* a layer over it, also without operator mode */
+    struct jwt_key key, curve; /* the server's; key is its id */
+    char host[SERVER_HOST];
+    struct api *api; /* NULL: no JetStream */
     struct status *status;
     struct leaf *leaf;
     struct server_observer leaf_observer;
     char *name; /* copy of the server's name, for the api: a reload frees the options it is in */
-    struct server_module modules[4];
+    struct server_module modules[5];
 };
 
 /* Starts a server on w->loop; fills in the modules of *setup.  w stays where it is until

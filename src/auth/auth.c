@@ -2,6 +2,7 @@
 #include "auth/auth_impl.h"
 
 #include "base/clock.h"
+#include "config/options_callout.h"
 #include "codec/hash.h"
 
 #include <sodium.h>
@@ -51,9 +52,33 @@ static unsigned kinds_of(const struct options_list *types)
     return kinds;
 }
 
+static unsigned kinds_asked(const struct options *o, const char *name, const char *account)
+{
+    const struct options_callout *k = o->auth.callout;
+    unsigned kinds = 0;
+
+    if (k != NULL && options_callout_asks(k, name, account, false))
+        kinds |= ALL_KINDS & ~(1u << AUTH_LEAFNODE);
+    if (k != NULL && options_callout_asks(k, name, account, true))
+        kinds |= 1u << AUTH_LEAFNODE;
+    return kinds;
+}
+
+/* Requests to a callout's service come from the server alone. */
+static int user_perms(struct perms **out, const struct options *o, const char *account,
+                      const struct options_permissions *p, struct mf_error *e)
+{
+    const struct options_callout *k = o->auth.callout;
+
+    return k != NULL && strcmp(k->account, account) == 0
+               ? perms_new_without(out, p, AUTH_CALLOUT_SUBJECT, e)
+               : perms_new(out, p, e);
+}
+
 /* Fills the next slot of a->users, which is large enough. */
-static int user_add(struct auth *a, const struct options_user *o, const char *account,
-                    const struct options_permissions *defaults, struct mf_error *e)
+static int user_add(struct auth *a, const struct options *all, const struct options_user *o,
+                    const char *account, const struct options_permissions *defaults,
+                    struct mf_error *e)
 {
     struct auth_user *u = &a->users[a->nusers];
     const char *name = is_text(o->nkey) ? o->nkey : o->user;
@@ -75,10 +100,11 @@ static int user_add(struct auth *a, const struct options_user *o, const char *ac
     u->kinds = kinds_of(&o->connection_types);
     u->deadline_ns = o->connection_deadline_s * CLOCK_S;
     u->proxied = o->proxy_required;
+    u->asked = kinds_asked(all, name, account);
     if (u->name == NULL || u->account == NULL || (o->password != NULL && u->password == NULL) ||
         table_add(&a->names, &u->by_name, hash_slice(mf_str(name))) != 0)
         return mf_fail(e, MF_NOMEM, "users");
-    rc = perms_new(&u->perms, o->permissions != NULL ? o->permissions : defaults, e);
+    rc = user_perms(&u->perms, all, account, o->permissions != NULL ? o->permissions : defaults, e);
     if (rc != 0)
         return mf_wrap(e, "invalid permissions for %s \"%s\"", u->nkey ? "nkey" : "user", name);
     a->nnkeys += u->nkey;
@@ -103,13 +129,13 @@ static int users_add(struct auth *a, const struct options *o, struct mf_error *e
     for (size_t i = 0; i < o->auth.nusers; i++) {
         const struct options_user *u = &o->auth.users[i];
         const char *account = is_text(u->account) ? u->account : AUTH_GLOBAL;
-        if (user_add(a, u, account, o->auth.default_permissions, e) != 0)
+        if (user_add(a, o, u, account, o->auth.default_permissions, e) != 0)
             return e->code;
     }
     for (size_t i = 0; i < o->naccounts; i++) {
         const struct options_account *acc = &o->accounts[i];
         for (size_t k = 0; k < acc->nusers; k++) {
-            if (user_add(a, &acc->users[k], acc->name, acc->default_permissions, e) != 0)
+            if (user_add(a, o, &acc->users[k], acc->name, acc->default_permissions, e) != 0)
                 return mf_wrap(e, "account %s", acc->name);
         }
     }
@@ -128,6 +154,18 @@ static int simple_copy(struct auth_simple *dst, const struct options_auth *o, st
         (o->password != NULL && dst->password == NULL))
         return mf_fail(e, MF_NOMEM, "authorization");
     return 0;
+}
+
+static int callout_add(struct auth *a, const struct options *o, struct mf_error *e)
+{
+    const struct options_callout *k = o->auth.callout;
+
+    if (k == NULL)
+        return 0;
+    a->asks = true;
+    a->simple_asked =
+        !is_text(o->auth.user) || options_callout_asks(k, o->auth.user, AUTH_GLOBAL, false);
+    return user_perms(&a->global, o, AUTH_GLOBAL, NULL, e);
 }
 
 /* A configuration that gives users to the system account alone does not lock all others out. */
@@ -158,14 +196,14 @@ int auth_new(struct auth **out, const struct options *o, struct mf_error *e)
     if (o->websocket.set && o->websocket.tls.set && o->websocket.tls.verify_and_map)
         a->maps |= 1u << AUTH_WEBSOCKET;
     if (users_add(a, o, e) != 0 || simple_copy(&a->simple, &o->auth, e) != 0 ||
-        simple_copy(&a->ws, &o->websocket.auth, e) != 0) {
+        simple_copy(&a->ws, &o->websocket.auth, e) != 0 || callout_add(a, o, e) != 0) {
         auth_free(a);
         return e->code;
     }
-    /* JWTs, an auth callout or proxies would decide about every client: without them all are
-     * refused. */
-    a->closed = o->operator_set || o->auth.callout || o->auth.proxy_required;
-    a->required = a->closed || a->nusers > 0 || a->simple.user != NULL || a->simple.token != NULL;
+    /* JWTs or proxies would decide about every client: without them all are refused. */
+    a->closed = o->operator_set || o->auth.proxy_required;
+    a->required =
+        a->closed || a->asks || a->nusers > 0 || a->simple.user != NULL || a->simple.token != NULL;
     a->ws_override = o->websocket.set && (a->ws.user != NULL || a->ws.token != NULL ||
                                           is_text(o->websocket.no_auth_user));
     a->open = only_system_users(o);
@@ -196,6 +234,7 @@ void auth_free(struct auth *a)
     free(a->users);
     simple_fini(&a->simple);
     simple_fini(&a->ws);
+    perms_release(a->global);
     free(a);
 }
 
@@ -290,9 +329,8 @@ int auth_renew(const struct auth *a, const struct auth_present *c, struct auth_i
     if (strcmp(in, c->account) != 0)
         return MF_NOTFOUND;
     *out = (struct auth_identity){.account = in, .name = u != NULL ? u->name : ""};
-    if (u != NULL) {
-        out->perms = perms_retain(u->perms);
+    out->perms = perms_retain(u != NULL ? u->perms : a->global);
+    if (u != NULL)
         out->deadline_ns = u->deadline_ns;
-    }
     return 0;
 }

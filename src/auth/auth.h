@@ -10,6 +10,9 @@ struct perms;
 /* NULL *out for p == NULL: everything is allowed. */
 MF_MUSTCHECK int perms_new(struct perms **out, const struct options_permissions *p,
                            struct mf_error *e);
+/* As perms_new(), and nothing may be published to `subject`. */
+MF_MUSTCHECK int perms_new_without(struct perms **out, const struct options_permissions *p,
+                                   const char *subject, struct mf_error *e);
 struct perms *perms_retain(struct perms *p);
 void perms_release(struct perms *p);
 /* O(tokens of subject), independent of the length of the lists. p may be NULL. */
@@ -33,6 +36,9 @@ bool perms_can_deliver_queue(const struct perms *p, struct mf_slice subject, str
 bool perms_tracks_responses(const struct perms *p, int64_t *max, int64_t *expires_ns);
 /* The options it was compiled from, for USER.INFO. */
 const struct options_permissions *perms_options(const struct perms *p);
+
+/* Where the service of an auth callout is asked: closed to the clients of its account. */
+#define AUTH_CALLOUT_SUBJECT "$SYS.REQ.USER.AUTH"
 
 /* --- identities ------------------------------------------------------------------------------- */
 enum auth_kind { AUTH_STANDARD, AUTH_WEBSOCKET, AUTH_LEAFNODE, AUTH_MQTT };
@@ -63,8 +69,9 @@ bool auth_required(const struct auth *a);
 /* The same for one kind of connection: websocket {} may require credentials of its own. */
 bool auth_required_kind(const struct auth *a, enum auth_kind kind);
 bool auth_needs_nonce(const struct auth *a); /* some user is an nkey */
-/* 0 and *who, or MF_DENIED. bcrypt is slow on purpose: after auth_is_slow() the check belongs in a
- * worker (auth_check reads the table and touches no shared state). */
+/* 0 and *who, or MF_DENIED; also MF_DENIED if an auth callout decides about this user. bcrypt is
+ * slow on purpose: after auth_is_slow() the check belongs in a worker (auth_check reads the table
+ * and touches no shared state). */
 MF_MUSTCHECK int auth_check(const struct auth *a, const struct auth_request *r,
                             struct auth_identity *who);
 bool auth_is_slow(const struct auth *a, const struct auth_request *r);

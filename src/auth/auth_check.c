@@ -169,14 +169,24 @@ static bool is_proven(const struct proof *p, const struct auth_request *r)
     return false;
 }
 
+/* An auth callout decides, so this table must not. */
+static bool is_asked(const struct auth *a, const struct auth_request *r, const struct proof *p)
+{
+    if (p->user != NULL)
+        return (p->user->asked >> r->kind & 1) != 0;
+    return a->asks && (a->simple_asked || p->what != PROOF_PASSWORD);
+}
+
 int auth_check(const struct auth *a, const struct auth_request *r, struct auth_identity *who)
 {
     struct proof p = choose_proof(a, r);
 
-    if (a->closed || !is_proven(&p, r) || (p.user != NULL && p.user->proxied))
+    if (a->closed || is_asked(a, r, &p) || !is_proven(&p, r) || (p.user != NULL && p.user->proxied))
         return MF_DENIED;
     *who = (struct auth_identity){.account = AUTH_GLOBAL, .name = p.name};
-    if (p.user != NULL) {
+    if (p.user == NULL) {
+        who->perms = perms_retain(a->global);
+    } else {
         if (p.user->deadline_ns != 0 && r->now_ns >= p.user->deadline_ns)
             return MF_DENIED;
         who->account = p.user->account;
@@ -194,5 +204,7 @@ bool auth_is_slow(const struct auth *a, const struct auth_request *r)
     if (auth_required_kind(a, r->kind) && maps_certs(a, r->kind))
         return false;
     p = choose_proof(a, r);
+    if (is_asked(a, r, &p))
+        return false;
     return (p.what == PROOF_PASSWORD || p.what == PROOF_TOKEN) && password_is_bcrypt(p.stored);
 }

@@ -17,8 +17,9 @@ struct auth_user {
     unsigned kinds; /* bit per auth_kind it may connect as */
     struct perms *perms;
     int64_t deadline_ns;
-    bool proxied; /* may connect through a trusted proxy alone, which is not supported: refused */
-    bool has_dn;  /* its name is a distinguished name (only looked at with verify_and_map) */
+    unsigned asked; /* bit per auth_kind: an auth callout decides, not this table */
+    bool proxied;   /* may connect through a trusted proxy alone, which is not supported: refused */
+    bool has_dn;    /* its name is a distinguished name (only looked at with verify_and_map) */
     struct dn dn;
 };
 
@@ -35,6 +36,10 @@ struct auth {
     bool required;
     bool closed; /* another authority would decide, and none is asked yet: all are refused */
     bool open;   /* only the system account has users: others need no credentials */
+    /* An auth callout decides about those who are not of the table, but for the one user of
+     * authorization {} if auth_users names it. */
+    bool asks, simple_asked;
+    struct perms *global; /* of users without an entry, in the account of the callout; or NULL */
     struct auth_simple simple;
     bool ws_override;
     struct auth_simple ws;

@@ -163,6 +163,25 @@ err:
     return rc;
 }
 
+int perms_new_without(struct perms **out, const struct options_permissions *p, const char *subject,
+                      struct mf_error *e)
+{
+    struct options_permissions more = p != NULL ? *p : (struct options_permissions){0};
+    char **deny = calloc(more.publish.deny.n + 1, sizeof *deny);
+    int rc;
+
+    *out = NULL;
+    if (deny == NULL)
+        return mf_fail(e, MF_NOMEM, "permissions");
+    for (size_t i = 0; i < more.publish.deny.n; i++)
+        deny[i] = more.publish.deny.items[i];
+    deny[more.publish.deny.n++] = (char *)subject; /* copied by perms_new() */
+    more.publish.deny.items = deny;
+    rc = perms_new(out, &more, e);
+    free(deny);
+    return rc;
+}
+
 struct perms *perms_retain(struct perms *p)
 {
     if (p != NULL)

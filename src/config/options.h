@@ -32,6 +32,7 @@ struct options_user {
     const char *file;
 };
 
+struct options_callout;
 struct options_auth { /* an authorization block */
     bool set;
     char *user, *password, *token;
@@ -39,10 +40,10 @@ struct options_auth { /* an authorization block */
     struct options_user *users;
     size_t nusers;
     struct options_permissions *default_permissions;
-    int64_t timeout_ns;   /* default 2 s; with TLS its timeout + 1 s */
-    char *account, *nkey; /* leafnodes */
-    bool callout;         /* auth_callout: parsed, not active; so all clients are refused */
-    bool proxy_required;  /* only through a trusted proxy: not active, so refuse */
+    int64_t timeout_ns;              /* default 2 s; with TLS its timeout + 1 s */
+    char *account, *nkey;            /* leafnodes */
+    struct options_callout *callout; /* see options_callout.h; NULL: none */
+    bool proxy_required;             /* only through a trusted proxy: not active, so refuse */
 };
 
 enum options_response {

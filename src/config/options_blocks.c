@@ -104,13 +104,12 @@ static void check_cluster_subjects(struct opt *c, const struct conf_value *v,
 static void check_single_auth(struct opt *c, const struct conf_value *v, const char *what)
 {
     struct options_auth auth = {0};
-    bool callout = c->o->impl->callout;
     opt_read_auth_block(c, v, &auth);
     if (auth.users_set)
         opt_error(c, v, "%s authorization does not allow multiple users", what);
     else if (auth.token != NULL && auth.token[0] != '\0')
         opt_error(c, v, "%s authorization does not support tokens", what);
-    else if (auth.callout)
+    else if (auth.callout != NULL)
         opt_error(c, v, "%s authorization does not support callouts", what);
     else if (auth.default_permissions != NULL && strcmp(what, "Cluster") == 0) {
         check_cluster_subjects(c, v, auth.default_permissions);
@@ -119,7 +118,6 @@ static void check_single_auth(struct opt *c, const struct conf_value *v, const c
                        "authorization block is deprecated",
                        v->key);
     }
-    c->o->impl->callout = callout;
 }
 
 static void read_cluster_auth(struct opt *c, const struct conf_value *v, void *block)

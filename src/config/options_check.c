@@ -1,5 +1,6 @@
 /* options_check.c: combinations of values: defaults that depend on others, and settings that
  * exclude each other.  nats-server finds most of these when it starts; so does `-t` here. */
+#include "config/options_callout.h"
 #include "config/options_impl.h"
 
 static bool is_text(const char *s)
@@ -140,12 +141,28 @@ static void check_no_auth_user(struct opt *c, const char *name, const char *key)
 
 static void check_callout(struct opt *c)
 {
-    const struct options_list *l = &c->o->impl->callout_accounts;
+    const struct options_callout *k = c->o->auth.callout;
+    if (k == NULL || c->o->impl->operators_named > 0)
+        return;
+    if (c->o->operator_set) {
+        opt_error(c, opt_place(c->o, "authorization"),
+                  "trusted_keys do not allow authorization callouts to be configured directly: the "
+                  "accounts' JWTs name theirs");
+        return;
+    }
+    const struct options_list *l = &k->allowed;
     for (size_t i = 0; i < l->n; i++)
         if (!account_known(c->o, l->items[i]))
             opt_error(c, opt_place(c->o, "authorization"),
                       "auth_callout allowed account \"%s\" not found in configured accounts",
                       l->items[i]);
+    if (!account_known(c->o, k->account) && strcmp(k->account, "$G") != 0 &&
+        (c->o->system_account == NULL || strcmp(k->account, c->o->system_account) != 0))
+        opt_warn(
+            c, opt_place(c->o, "authorization"),
+            "auth_callout account \"%s\" is not in accounts: nobody can be asked, so nobody but "
+            "auth_users can connect",
+            k->account);
 }
 
 /* --- jetstream -------------------------------------------------------------------------------- */

@@ -17,11 +17,9 @@
 /* Values that only the checks need. */
 struct options_impl {
     struct arena arena;
-    size_t operators_named, ntrusted;     /* entries of `operator` and `trusted_keys` */
-    bool callout;                         /* authorization has an auth_callout */
-    struct options_list callout_accounts; /* its allowed accounts */
-    struct options_list leaf_accounts;    /* named by leafnodes: authorization and remotes */
-    struct options_list pinned_accounts;  /* of the cluster */
+    size_t operators_named, ntrusted;    /* entries of `operator` and `trusted_keys` */
+    struct options_list leaf_accounts;   /* named by leafnodes: authorization and remotes */
+    struct options_list pinned_accounts; /* of the cluster */
     struct options_auth mqtt_auth;
     char *mqtt_no_auth_user, *ext_hint;
     int64_t cluster_pool_size, max_catchup;
@@ -224,6 +222,10 @@ bool opt_split_leaf_url(struct arena *a, const char *text, int port, struct opti
 void opt_finish_leaf(struct opt *c);
 void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
 void opt_read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
+/* Both may be NULL. */
+bool opt_same_callout(const struct options_callout *a, const struct options_callout *b);
+/* As Go prints it: nats-server's words.  Keys are public. */
+void opt_show_callout(struct mf_buf *out, const struct options_callout *k);
 
 /* --- the whole -------------------------------------------------------------------------------- */
 struct options *options_new(struct mf_error *e); /* with the defaults */

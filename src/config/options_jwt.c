@@ -1,5 +1,4 @@
-/* options_jwt.c: trusted proxies, OCSP, auth callouts: checked as nats-server checks them, not
- * active yet. */
+/* options_jwt.c: trusted proxies and OCSP: checked as nats-server checks them, not active yet. */
 #include "config/options_impl.h"
 
 /* --- proxies ---------------------------------------------------------------------------------- */
@@ -129,62 +128,4 @@ void opt_read_ocsp_peer(struct opt *c, const struct conf_value *v)
     else if (!v->u.b)
         return;
     opt_inactive(c, v, v->key);
-}
-
-/* --- auth callout ----------------------------------------------------------------------------- */
-
-struct callout {
-    char *issuer, *account, *xkey;
-    struct options_list users;
-};
-
-static void read_issuer(struct opt *c, const struct conf_value *v, void *callout)
-{
-    struct callout *k = callout;
-    if (opt_string(c, v, &k->issuer) && !opt_text_nkey_valid(k->issuer, 'A'))
-        opt_error(c, v, "Expected callout user to be a valid public account nkey, got \"%.60s\"",
-                  k->issuer);
-}
-
-static void read_xkey(struct opt *c, const struct conf_value *v, void *callout)
-{
-    struct callout *k = callout;
-    if (opt_string(c, v, &k->xkey) && !opt_text_nkey_valid(k->xkey, 'X'))
-        opt_error(c, v, "Expected callout xkey to be a valid public xkey");
-}
-
-static void read_callout_users(struct opt *c, const struct conf_value *v, void *callout)
-{
-    if (opt_is_array(c, v, "auth_users field to be an array"))
-        opt_strings(c, v, &((struct callout *)callout)->users);
-}
-
-static void read_allowed_accounts(struct opt *c, const struct conf_value *v, void *callout)
-{
-    (void)callout;
-    if (opt_is_array(c, v, "allowed accounts field to be an array"))
-        opt_strings(c, v, &c->o->impl->callout_accounts);
-}
-
-static const struct opt_field callout_fields[] = {
-    {"issuer", OPT_FN, 0, read_issuer, 0, 0},
-    {"account acc", OPT_STRING, offsetof(struct callout, account), NULL, 0, 0},
-    {"auth_users users", OPT_FN, 0, read_callout_users, 0, 0},
-    {"xkey key", OPT_FN, 0, read_xkey, 0, 0},
-    {"allowed_accounts", OPT_FN, 0, read_allowed_accounts, 0, 0},
-};
-
-void opt_read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth)
-{
-    struct callout k = {0};
-    if (!opt_is_map(c, v, "authorization callout to be a map/struct"))
-        return;
-    opt_map(c, v, OPT_BLOCK_AS(callout_fields, "Unknown field ", " parsing authorization callout"),
-            &k);
-    if (k.issuer == NULL)
-        opt_error(c, v, "Authorization callouts require an issuer to be specified");
-    if (k.users.n == 0)
-        opt_error(c, v, "Authorization callouts require authorized users to be specified");
-    auth->callout = c->o->impl->callout = true;
-    opt_warn(c, v, "auth_callout: accepted, not active in this version: nobody can connect");
 }

@@ -282,7 +282,7 @@ static void check_conflicts(struct opt *c)
         opt_error(c, at, "operators do not allow users to be configured directly");
     else if (o->impl->ntrusted > 0)
         opt_error(c, at, "conflicting options for 'TrustedKeys' and 'TrustedOperators'");
-    if (o->impl->callout)
+    if (o->auth.callout != NULL)
         opt_error(c, at, "operators do not allow authorization callouts to be configured directly");
 }
 

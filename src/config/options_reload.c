@@ -221,6 +221,22 @@ static const char *check_operators(const struct options *old, const struct optio
     return NULL;
 }
 
+/* Users whom a service let in, and those whom it was not asked about, would be mixed. */
+static const char *check_callout(const struct options *old, const struct options *now)
+{
+    struct mf_buf a = MF_BUF_INIT, b = MF_BUF_INIT;
+    const char *bad = NULL;
+
+    if (opt_same_callout(old->auth.callout, now->auth.callout))
+        return NULL;
+    opt_show_callout(&a, old->auth.callout);
+    opt_show_callout(&b, now->auth.callout);
+    bad = refuse_change(now, "AuthCallout: old=%s, new=%s", mf_buf_cstr(&a), mf_buf_cstr(&b));
+    mf_buf_fini(&a);
+    mf_buf_fini(&b);
+    return bad;
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 /* no_auth_user may be removed only together with that user. */
@@ -250,6 +266,8 @@ const char *options_reload_refusal(const struct options *old, const struct optio
                             now->no_auth_user == NULL ? "" : now->no_auth_user);
     if (bad == NULL)
         bad = check_operators(old, now);
+    if (bad == NULL)
+        bad = check_callout(old, now);
     if (bad == NULL)
         bad = check_jetstream(old, now);
     if (bad == NULL && !same_websocket(&old->websocket, &now->websocket))
@@ -310,8 +328,6 @@ static const struct compared {
     {"authorization.default_permissions", "authorization default_permissions", false},
     {"authorization.default_permission", "authorization default_permissions", false},
     {"authorization.permissions", "authorization default_permissions", false},
-    {"authorization.auth_callout", "authorization auth_callout", false},
-    {"authorization.auth_hook", "authorization auth_callout", false},
     {"authorization.proxy_required", "authorization proxy_required", false},
     {"accounts", "accounts", false},
     {"mappings", "mappings", false},

@@ -163,6 +163,14 @@ EXTRA_DIST += %D%/jwt.dict
 %C%_fuzz_jwt_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_jwt_LDFLAGS = $(FUZZFLAGS_LD)
 
+# answer: responses of an auth callout's service, in clear, sealed, and signed by the harness.
+FUZZERS += %D%/fuzz_answer
+
+%C%_fuzz_answer_SOURCES = %D%/fuzz_answer.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_answer_LDADD = $(CALLOUT_LIBS)
+%C%_fuzz_answer_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
+%C%_fuzz_answer_LDFLAGS = $(FUZZFLAGS_LD)
+
 # ttl_api: requests of the TTL API, with the api around them.
 FUZZERS += %D%/fuzz_ttl_api
 EXTRA_DIST += %D%/ttl_api.dict

@@ -207,11 +207,3 @@ scenario("CONNECT naming an account is refused", async (t) => {
   r.send('CONNECT {"account":"X","verbose":false}', "PING");
   assert.match(await r.closed(), /Authorization Violation/);
 });
-
-// Not there yet: it decides about every client, so nobody comes in, and the log says just that.
-scenario("auth_callout: nobody can connect, and the log says so", { only: "mayfly" }, async (t) => {
-  const s = await t.server({ config: `accounts { A { users: [ {user: a, password: p}, {user: x, password: p} ] } }
-    authorization { auth_callout { issuer: ABJHLOVMPA4CI6R5KLNGOB4GSLNIY7IOUPAJC4YFNDLQVIOBYQGUWVLA, auth_users: [ x ] } }` });
-  await s.logged(/auth_callout: accepted, not active in this version: nobody can connect\n/);
-  for (const user of ["a", "x", "nobody"]) await t.refused(s, { user, pass: "p" });
-});

@@ -1,6 +1,7 @@
 /* test_auth.c: who may come in.  What is marked "asked" was put to nats-server 2.15.1 over a socket
  * first; where we differ on purpose, the test says so. */
 #include "auth/auth.h"
+#include "config/options_callout.h"
 
 #include "base/clock.h"
 
@@ -387,7 +388,8 @@ static void test_decisions_left_to_others_refuse_everybody(void)
 {
     struct options_user one[] = {{.user = (char *)"u", .password = (char *)"p"}};
     struct options jwt = {.operator_set = true};
-    struct options callout = {.auth = {.set = true, .callout = true, .users = one, .nusers = 1}};
+    struct options_callout k = {.issuer = (char *)"A", .account = (char *)"$G"};
+    struct options callout = {.auth = {.set = true, .callout = &k, .users = one, .nusers = 1}};
     struct options proxied = {
         .auth = {.set = true, .proxy_required = true, .users = one, .nusers = 1}};
     struct auth *a;
@@ -409,9 +411,45 @@ static void test_decisions_left_to_others_refuse_everybody(void)
     auth_free(a);
 }
 
+/* An auth callout decides about everybody but those whom it must not: the table lets nobody else
+ * in, whatever the caller does. */
+static void test_a_callout_leaves_its_own_users_and_other_accounts_to_the_table(void)
+{
+    struct options_user one[] = {{.user = (char *)"u", .password = (char *)"p"},
+                                 {.user = (char *)"svc", .password = (char *)"p"}};
+    struct options_user two[] = {{.user = (char *)"o", .password = (char *)"p"}};
+    struct options_account both[] = {{.name = (char *)"AUTH", .users = one, .nusers = 2},
+                                     {.name = (char *)"OTHER", .users = two, .nusers = 1}};
+    char *listed[] = {(char *)"svc"}, *allowed[] = {(char *)"AUTH"};
+    struct options_callout k = {
+        .issuer = (char *)"A", .account = (char *)"AUTH", .users = {listed, 1}};
+    struct options o = {.auth = {.set = true, .callout = &k}, .accounts = both, .naccounts = 2};
+    struct auth_identity who;
+    struct auth *a = table(&o);
+
+    TEST_ASSERT_TRUE(auth_required(a));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = NULL));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "u", .pass = "p"));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "o", .pass = "p"));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "svc", .pass = "x"));
+    TEST_ASSERT_EQUAL_INT(0,
+                          auth_check(a, &(struct auth_request){.user = "svc", .pass = "p"}, &who));
+    TEST_ASSERT_FALSE(perms_can_publish(who.perms, mf_str(AUTH_CALLOUT_SUBJECT)));
+    TEST_ASSERT_TRUE(perms_can_publish(who.perms, mf_str("other")));
+    perms_release(who.perms);
+    auth_free(a);
+    k.allowed = (struct options_list){allowed, 1};
+    a = table(&o);
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "u", .pass = "p"));
+    TEST_ASSERT_EQUAL_INT(0, LOGIN(a, .user = "o", .pass = "p"));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "o", .pass = "p", .kind = AUTH_LEAFNODE));
+    auth_free(a);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_a_callout_leaves_its_own_users_and_other_accounts_to_the_table);
     RUN_TEST(test_without_configuration_everybody_is_global);
     RUN_TEST(test_one_token_or_one_user_for_everybody);
     RUN_TEST(test_users_enter_their_account_with_their_permissions);

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define CALLOUT_ISSUER "ABJHLOVMPA4CI6R5KLNGOB4GSLNIY7IOUPAJC4YFNDLQVIOBYQGUWVLA"
+
 static struct mf_error e;
 
 void setUp(void)
@@ -206,7 +208,17 @@ static void test_users_that_do_not_fit_together_are_refused(void)
         {"system_account: X", "error resolving system account: account missing: \"X\""},
         {"authorization { timeout: x }", "'timeout' time: invalid duration \"x\""},
         {"authorization { auth_callout { issuer: x, auth_users: [a] } }",
-         "valid public account nkey"},
+         "Expected callout user to be a valid public account nkey, got \"x\""},
+        {"authorization { auth_callout { auth_users: [a] } }",
+         "Authorization callouts require an issuer to be specified"},
+        {"authorization { auth_callout { issuer: " CALLOUT_ISSUER " } }",
+         "Authorization callouts require authorized users to be specified"},
+        {"authorization { auth_callout { issuer: " CALLOUT_ISSUER ", users: [a], key: x } }",
+         "Expected callout xkey to be a valid public xkey, got \"x\""},
+        {"authorization { auth_callout { issuer: SAAX, users: [a] } }", "got \"a seed\""},
+        {"authorization { auth_hook { issuer: " CALLOUT_ISSUER ", users: [a], "
+         "allowed_accounts: [A, B] } }\naccounts { A {} }",
+         "auth_callout allowed account \"B\" not found in configured accounts"},
         {"default_sentinel: abc", "default sentinel requires operators"},
         {"trusted_keys: abc", "required to be a valid public operator nkey"},
         {"operator: eyJhbGciOi", "error parsing operator JWT"},
