@@ -74,7 +74,7 @@ void accept_send_info(struct leaf_link *l, bool answer)
                            .nonce = answer ? NULL : l->nonce,
                            .cluster = leaf_cluster(lf, false),
                            .domain = leaf_domain(lf),
-                           .proto = 1, /* 3 would promise to trace messages */
+                           .proto = HELLO_TRACES,
                            .max_payload = o->max_payload,
                            .client_id = (int64_t)l->id,
                            .api_level = lf->setup.api_level,
@@ -324,6 +324,7 @@ static void keep_identity(struct leaf_link *l, const struct hello_connect *c)
     l->version = link_keep(l, c->version);
     l->remote_account = link_keep(l, c->remote_account);
     l->headers = c->headers && !l->leaf->options->no_header_support;
+    l->traces = l->headers && c->protocol >= HELLO_TRACES;
     l->spoke = c->is_hub;
     l->isolated = c->isolate || leaf_options(l->leaf)->isolate;
     l->max_out = c->max_payload > 0 ? (size_t)c->max_payload : known_limit(l);

@@ -5,6 +5,7 @@
  * In: cross_receive() publishes in the account of the link, as a client would. */
 #include "leaf/leaf_impl.h"
 
+#include "account/account_trace.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -36,7 +37,11 @@ bool cross_takes(struct router_remote *r, const struct router_msg *m)
         return false;
     if (m->from != NULL && is_same_cluster(l, m->from))
         return false;
-    return rules_may_send(l, m->route);
+    if (MF_LIKELY(rules_may_send(l, m->route)))
+        return true;
+    if (m->trace != NULL)
+        cross_trace_denied(l, m);
+    return false;
 }
 
 struct outgoing {
@@ -90,10 +95,9 @@ static void fit_line(struct leaf_link *l, struct verb_line *line)
               (unsigned long long)l->id, MF_FMT(line->subject), line->nqueues);
 }
 
-bool cross_send(struct router_remote *r, const struct router_msg *m, const struct mf_slice *queue,
-                uint32_t nqueues)
+static bool send_message(struct leaf_link *l, const struct router_msg *m,
+                         const struct mf_slice *queue, uint32_t nqueues)
 {
-    struct leaf_link *l = link_of(r);
     const struct mf_msg *msg = m->msg;
     size_t hdr = l->headers ? msg->hdr.len : 0;
     struct outgoing out = {.line = {.subject = m->route,
@@ -104,8 +108,6 @@ bool cross_send(struct router_remote *r, const struct router_msg *m, const struc
                                     .size = hdr + msg->payload.len}};
     ssize_t bytes;
 
-    if (MF_UNLIKELY(l->phase != LEAF_USABLE))
-        return false;
     if (MF_UNLIKELY(l->max_out > 0 && out.line.size > l->max_out)) {
         drop_oversized(l, m, out.line.size);
         return true;
@@ -125,6 +127,29 @@ bool cross_send(struct router_remote *r, const struct router_msg *m, const struc
     count_out(l, (size_t)bytes);
     link_check_queue(l, m->origin);
     return true;
+}
+
+bool cross_send(struct router_remote *r, const struct router_msg *m, const struct mf_slice *queue,
+                uint32_t nqueues)
+{
+    struct leaf_link *l = link_of(r);
+    struct mf_buf hdr = MF_BUF_INIT;
+    struct mf_msg numbered;
+    struct router_msg rm;
+    bool sent;
+
+    if (MF_UNLIKELY(l->phase != LEAF_USABLE))
+        return false;
+    if (MF_LIKELY(m->trace == NULL))
+        return send_message(l, m, queue, nqueues);
+    numbered = *m->msg;
+    rm = *m;
+    rm.msg = &numbered;
+    sent = cross_trace_out(l, m, &hdr);
+    numbered.hdr = mf_buf_slice(&hdr);
+    sent = sent && send_message(l, &rm, queue, nqueues);
+    mf_buf_fini(&hdr);
+    return sent;
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
@@ -188,6 +213,7 @@ static bool map_subject(struct account *a, struct router_msg *m, struct mf_msg *
         room *= 4;
     } while (n == MF_LIMIT);
     if (n > 0) {
+        msgtrace_mapped(m->trace, mf_slice(at, (size_t)n));
         if (mf_eq(msg->subject, m->route))
             msg->subject = mf_slice(at, (size_t)n);
         m->route = mf_slice(at, (size_t)n);
@@ -201,7 +227,7 @@ void cross_receive(struct leaf_link *l, const struct verb_cmd *cmd)
     struct mf_msg msg = {cmd->subject, cmd->reply, cmd->hdr, cmd->payload};
     struct router_msg rm = {
         .route = cmd->subject, .msg = &msg, .from = &l->peer, .nqueues = cmd->nqueues};
-    struct mf_buf mapped = MF_BUF_INIT;
+    struct mf_buf mapped = MF_BUF_INIT, hdr = MF_BUF_INIT;
 
     count_in(l, cmd->hdr.len + cmd->payload.len);
     if (!rules_may_receive(l, cmd->subject)) {
@@ -212,7 +238,10 @@ void cross_receive(struct leaf_link *l, const struct verb_cmd *cmd)
         return; /* no memory: the message is lost, as on a link that breaks */
     rm.queue = l->queue;
     (void)verb_split_reply(&msg.reply, &msg.subject);
-    if (map_subject(l->account, &rm, &msg, &mapped))
+    if ((MF_LIKELY(!msgtrace_asked(msg.hdr)) || cross_trace_in(l, &rm, &msg, &hdr)) &&
+        map_subject(l->account, &rm, &msg, &mapped))
         (void)account_publish(l->account, &rm);
+    msgtrace_release(rm.trace);
     mf_buf_fini(&mapped);
+    mf_buf_fini(&hdr);
 }

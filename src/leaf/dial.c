@@ -273,7 +273,7 @@ static void send_connect(struct leaf_link *l)
                               .isolate = r->opt->request_isolation,
                               .compress_mode = (l->compression != NULL ? l->compression : "off"),
                               .remote_account = account_name(r->account),
-                              .protocol = 1,
+                              .protocol = HELLO_TRACES,
                               .max_payload = o->max_payload,
                               .deny_pub = {deny->items, deny->n}};
     struct mf_buf line = MF_BUF_INIT;
@@ -449,6 +449,7 @@ static void first_info(struct leaf_link *l, const struct hello_info *i)
     /* A standalone hub counts as a cluster of its own. */
     l->cluster = link_keep(l, i->cluster != NULL ? i->cluster : i->server_name);
     l->headers = i->headers && !l->leaf->options->no_header_support;
+    l->traces = l->headers && i->proto >= HELLO_TRACES;
     l->max_out = i->max_payload > 0 ? (size_t)i->max_payload : 0;
     l->their_compression = link_keep(l, i->compression);
     l->answers = i->info_on_connect;

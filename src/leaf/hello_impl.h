@@ -5,6 +5,9 @@
 #include "base/buf.h"
 #include "codec/json.h"
 
+/* `proto` and `protocol` of servers that trace messages; older ones have less. */
+#define HELLO_TRACES 3
+
 struct hello_subjects { /* allow and deny lists of a user */
     struct json_strs allow, deny;
 };

@@ -156,4 +156,13 @@ bool cross_send(struct router_remote *r, const struct router_msg *m, const struc
                 uint32_t nqueues);
 void cross_receive(struct leaf_link *l, const struct verb_cmd *cmd);
 
+/* --- cross_trace.c: messages with router_msg.trace, or that ask for one ------------------------
+ */
+void cross_trace_denied(const struct leaf_link *l, const struct router_msg *m);
+/* hdr: its header, with the number of the hop.  false: it is not sent. */
+bool cross_trace_out(const struct leaf_link *l, const struct router_msg *m, struct mf_buf *hdr);
+/* Sets rm->trace and rm->dry_run, perhaps another header.  false: the message is not published. */
+bool cross_trace_in(struct leaf_link *l, struct router_msg *rm, struct mf_msg *msg,
+                    struct mf_buf *hdr);
+
 #endif

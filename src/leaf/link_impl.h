@@ -57,6 +57,7 @@ struct leaf_link {
     enum leaf_phase phase;
     enum reason reason;
     bool spoke, isolated, headers; /* headers: the peer understands them */
+    bool traces;                   /* the peer traces messages */
     bool counted;                  /* in account_counters.leafnodes */
     bool shown;                    /* its owner was told that it is usable */
     bool stranger;                 /* accepted, and not usable yet */

@@ -1,7 +1,7 @@
 # leaf: links to other servers.
 noinst_LIBRARIES += %D%/libleaf.a
 %C%_libleaf_a_SOURCES = \
-	%D%/accept.c %D%/cross.c %D%/dial.c %D%/family.c %D%/hello.c %D%/hello_impl.h %D%/leaf.c %D%/learn.c %D%/leaf.h %D%/leaf_impl.h %D%/leaf_view.h \
+	%D%/accept.c %D%/cross.c %D%/cross_trace.c %D%/dial.c %D%/family.c %D%/hello.c %D%/hello_impl.h %D%/leaf.c %D%/learn.c %D%/leaf.h %D%/leaf_impl.h %D%/leaf_view.h \
 	%D%/link.c %D%/link_impl.h %D%/login.c %D%/realm.c %D%/realm_impl.h %D%/remote.c %D%/remote_impl.h %D%/rules.c %D%/service.c %D%/show.c %D%/use.c %D%/verb.c \
 	%D%/verb_impl.h %D%/view.c
 %C%_libleaf_a_CPPFLAGS = $(AM_CPPFLAGS)
