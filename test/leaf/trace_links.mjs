@@ -101,6 +101,13 @@ scenario("the trace of a service behind a link comes back through the import", {
   assert.equal(got[1][0].headers.get("Nats-Trace-Dest"), "trace disabled");
   await linked(hubNc, l);
   assert.equal(traces.length, 3);
+  // Several servers send their traces through one import, whose service gives one answer.
+  const l2 = await t.connect(await t.leaf({ name: "LF2", domain: "lf2", to: hub }), { name: "l2" });
+  await linked(hubNc, l2);
+  collect(l2, "svc.*");
+  await linked(hubNc, l2);
+  const three = await traced(b, traces, 3, "svc.1", { dest: "traces.b", reply: "answer" });
+  assert.deepEqual(three.map((x) => x.server.name).sort(), ["LF", "LF2", "N1"]);
 });
 
 // A raw leaf that has logged in.
