@@ -114,6 +114,16 @@ scenario("pinned accounts: users of others are refused; a reload changes who is 
   await w.out(enter(a.user()));
 });
 
+// --- permissions -------------------------------------------------------------------------------------
+
+scenario("a permission that is no subject: a deny entry may not become nothing", async (t) => {
+  const w = await world(t, { config: "debug: true" });
+  const user = w.a.user("u", { pub: { deny: ["a.>.b"] } });
+  if (!isMayfly) return (await w.in(enter(user))).close();
+  await w.out(enter(user));
+  await w.s.logged(/User JWT has invalid permissions: subject "a\.>\.b" is not a valid subject/);
+});
+
 // --- WebSocket ---------------------------------------------------------------------------------------
 
 scenario("jwt_cookie: a bearer's JWT comes with the handshake", async (t) => {

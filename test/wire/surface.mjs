@@ -62,15 +62,20 @@ const words = {
   TLSMAP: `{cert_file: "${c.server}.pem", key_file: "${c.server}.key", ca_file: "${c.ca}.pem"}`,
   PAIR: `cert_file: "${c.server}.pem", key_file: "${c.server}.key", ca_file: "${c.ca}.pem",`,
   NKEY_A: nkeys.createAccount().getPublicKey(), NKEY_O: operator.getPublicKey(), NKEY_U: nkeys.createUser().getPublicKey(),
-  NKEY_X: nkeys.createCurve().getPublicKey(), SEED_U: new TextDecoder().decode(nkeys.createUser().getSeed()), OPERATOR: operatorJwt(), OPERATOR_LINE: `operator: ${operatorJwt()},`,
+  NKEY_X: nkeys.createCurve().getPublicKey(), SEED_U: new TextDecoder().decode(nkeys.createUser().getSeed()), OPERATOR: operatorJwt(), SENTINEL: sentinelJwt(), OPERATOR_LINE: `operator: ${operatorJwt()},`,
 };
-function operatorJwt() {
+function jwt(signer, sub, nats) {
   const part = (o) => Buffer.from(JSON.stringify(o)).toString("base64url");
-  const key = operator.getPublicKey();
-  const text = `${part({ typ: "JWT", alg: "ed25519-nkey" })}.${part({ jti: "x", iat: 1700000000, iss: key, name: "O", sub: key, nats: { type: "operator", version: 2 } })}`;
-  return `${text}.${Buffer.from(operator.sign(Buffer.from(text))).toString("base64url")}`;
+  const text = `${part({ typ: "JWT", alg: "ed25519-nkey" })}.${part({ jti: "x", iat: 1700000000, iss: signer.getPublicKey(), name: "O", sub: sub.getPublicKey(), nats: { ...nats, version: 2 } })}`;
+  return `${text}.${Buffer.from(signer.sign(Buffer.from(text))).toString("base64url")}`;
 }
-const fill = (text) => text.replace(/\b(OPERATOR_LINE|OPERATOR|DIR|CERT|KEY|CA|TLSMAP|PAIR|NKEY_[AOUX]|SEED_U)\b/g, (w) => words[w]);
+function operatorJwt() {
+  return jwt(operator, operator, { type: "operator" });
+}
+function sentinelJwt() {
+  return jwt(nkeys.createAccount(), nkeys.createUser(), { type: "user", bearer_token: true });
+}
+const fill = (text) => text.replace(/\b(OPERATOR_LINE|OPERATOR|SENTINEL|DIR|CERT|KEY|CA|TLSMAP|PAIR|NKEY_[AOUX]|SEED_U)\b/g, (w) => words[w]);
 fs.writeFileSync(path.join(dir, "x.creds"), `-----BEGIN NATS USER JWT-----\n${operatorJwt()}\n------END NATS USER JWT------\n`);
 for (const d of ["jwt", "ocsp"]) fs.mkdirSync(path.join(dir, d));
 
