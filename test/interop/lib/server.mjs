@@ -13,11 +13,12 @@ export class Server {
   // config: text of the configuration; the word DIR in it is replaced by this server's folder (not the letters: nkeys are
   // random).
   // program: another server than the one under test.  args: further command-line flags.  listen: false leaves port and folder to config and args.
-  constructor({ config = "", args = [], monitor = false, listen = true, dir, env, program = binary } = {}) {
+  // port: of clients, where a restart must find it free: what the kernel chose, it may give to others meanwhile.
+  constructor({ config = "", args = [], monitor = false, listen = true, port = -1, dir, env, program = binary } = {}) {
     this.dir = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), "mayfly-"));
     this.config = config;
     this.args = args;
-    this.head = listen ? `listen: "127.0.0.1:-1"\nports_file_dir: "${this.dir}"\n` : "";
+    this.head = listen ? `listen: "127.0.0.1:${port}"\nports_file_dir: "${this.dir}"\n` : "";
     if (monitor) this.head += `http: "127.0.0.1:-1"\n`;
     this.confFile = path.join(this.dir, "server.conf");
     this.env = env;

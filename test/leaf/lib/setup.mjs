@@ -47,7 +47,7 @@ export class Setup extends Scene {
   async hub({ name = "N1", domain = "hub", accounts = ACCOUNTS, leafnodes = "", js = "", more = "", place = "hub", ...options } = {}) {
     const leafPort = await freePort();
     const config = `server_name: ${name}\n${store(domain, js)}${accounts}leafnodes { listen: "127.0.0.1:${leafPort}"\n${leafnodes}\n}\n${more}\n`;
-    const s = await this.server({ config, monitor: true, program: this.program(place), ...options });
+    const s = await this.server({ config, monitor: true, port: await freePort(), program: this.program(place), ...options });
     s.leafPort = leafPort;
     return s;
   }
@@ -77,7 +77,7 @@ export class Setup extends Scene {
   async leaf({ name = "LF", domain = "lf", to, remotes, accounts = "", leafnodes = "", js = "", more = "", place = "leaf", user, remote, compression, scheme, ...options } = {}) {
     const list = remotes ?? [this.remote(to, { user, more: remote, compression, scheme })];
     const config = `server_name: ${name}\n${store(domain, js)}${accounts}leafnodes { ${leafnodes}\nremotes: [ ${list.join("\n")} ] }\n${more}\n`;
-    return this.server({ config, monitor: true, program: this.program(place), ...options });
+    return this.server({ config, monitor: true, port: await freePort(), program: this.program(place), ...options });
   }
 
   async proxy(hub, options) {
