@@ -18,10 +18,13 @@ bool publish_trace(struct stream *s, struct stream_publish *p, const struct inta
 
 bool publish_trace_batch(struct stream *s, struct stream_publish *p, const struct intake *in)
 {
-    bool fast = mf_ends(p->msg.reply, ".$FI");
     struct js_error e;
+    bool fast;
 
-    if (MF_LIKELY(p->trace == NULL) || (in->h.batch_id.len == 0 && !fast))
+    if (MF_LIKELY(p->trace == NULL))
+        return false;
+    fast = mf_ends(p->msg.reply, ".$FI");
+    if (in->h.batch_id.len == 0 && !fast)
         return false;
     if (p->trace->dry_run && (fast ? !s->cfg.allow_batched : !s->cfg.allow_atomic)) {
         js_error_set(&e, fast ? JS_BATCH_PUBLISH_DISABLED : JS_ATOMIC_PUBLISH_DISABLED);
