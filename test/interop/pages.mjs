@@ -252,6 +252,19 @@ scenario("accountz: one account in full", async (t) => {
   assert.deepEqual([none.status, none.text], [400, "Account NOBODY does not exist"]);
 });
 
+scenario("accountz: accounts import the JetStream API, those without JetStream too", async (t) => {
+  const config = `jetstream { store_dir: "DIR/js" }\naccounts {
+    A { jetstream: enabled, users: [ {user: a, password: p} ] }
+    B { users: [ {user: b, password: p} ] }
+    SYS { users: [ {user: s, password: p} ] } }\nsystem_account: SYS`;
+  const s = await t.server({ monitor: true, config });
+  const api = async (name) => (await s.page(`/accountz?acc=${name}`)).json.account_detail.imports.filter((x) => x.subject === "$JS.API.>");
+  for (const name of ["A", "B"]) {
+    const [one, ...more] = await api(name);
+    assert.deepEqual([one.account, one.local_subject, one.to, one.type, one.invalid, more], ["SYS", "$JS.API.>", "$JS.API.>", "service", false, []], name);
+  }
+});
+
 scenario("accstatz: accounts in use, or all", async (t) => {
   const s = await t.server({ monitor: true, config: accounts });
   const a = await t.connect(s, as("a"));
