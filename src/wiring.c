@@ -5,12 +5,12 @@
 #include "backup/backup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "config/options_leaf.h"
 #include "leaf/leaf.h"
 #include "operator/operator.h"
 #include "status/js_status.h"
 #include "status/status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- operator mode ---------------------------------------------------------------------------- */
@@ -37,7 +37,11 @@ static void account_changed(void *arg, struct operator_account *a, const struct 
 
 static void account_ended(void *arg, struct operator_account *a)
 {
-    renew_users(arg, a);
+    struct wiring *w = arg;
+
+    renew_users(w, a);
+    if (w->leaf != NULL)
+        leaf_account_ended(w->leaf, a->account);
 }
 
 /* A reload removed it. */
@@ -72,30 +76,6 @@ static void load_accounts_with_streams(struct wiring *w, const struct options *o
     free(dir);
 }
 
-/* A remote that a reload adds may name an account that is not loaded: it dials when it is. */
-static void remotes_loaded(void *arg)
-{
-    struct wiring *w = arg;
-
-    if (w->leaf != NULL)
-        leaf_reload(w->leaf, server_options(w->server));
-}
-
-static void load_accounts_of_remotes(struct wiring *w, const struct options *o, bool wait)
-{
-    static const char what[] = "leafnodes remote";
-    const struct options_leaf *l = o->leaf;
-    struct options_list keys = {calloc(l->nremotes + 1, sizeof(char *)), 0};
-
-    for (size_t i = 0; keys.items != NULL && i < l->nremotes; i++)
-        keys.items[keys.n++] = l->remotes[i].account;
-    if (wait)
-        operator_load_named(w->op, &keys, what);
-    else if (operator_load_later(w->op, &keys, what, remotes_loaded, w) != 0)
-        log_error("%s: out of memory: new ones wait for a reload", what);
-    free(keys.items);
-}
-
 static int open_operator(void *arg, struct server *s, const struct options *o, struct mf_error *e)
 {
     struct wiring *w = arg;
@@ -115,7 +95,6 @@ static int open_operator(void *arg, struct server *s, const struct options *o, s
     if (operator_open(&w->op, &setup, e) != 0)
         return e->code;
     operator_login_open(&w->login, w->op);
-    load_accounts_of_remotes(w, o, true);
     if (o->jetstream.enabled)
         load_accounts_with_streams(w, o);
     return 0;
@@ -277,6 +256,43 @@ static void leaf_account_gone(void *arg, struct account *a)
     leaf_account_removed(((struct wiring *)arg)->leaf, a);
 }
 
+struct leaf_want { /* the account of a remote */
+    struct operator_load load;
+    void (*done)(void *to, struct account *a, const char *why);
+    void *to;
+};
+
+static void want_met(struct operator_load *q, struct operator_account *a, const char *why)
+{
+    struct leaf_want want = *mf_container(q, struct leaf_want, load);
+
+    free(mf_container(q, struct leaf_want, load));
+    if (a != NULL && a->expired)
+        want.done(want.to, NULL, "account expired");
+    else
+        want.done(want.to, a == NULL ? NULL : a->account, why);
+}
+
+static void *want_account(void *arg, const char *name,
+                          void (*done)(void *to, struct account *a, const char *why), void *to)
+{
+    struct leaf_want *want = calloc(1, sizeof *want);
+
+    if (want == NULL)
+        return NULL;
+    *want = (struct leaf_want){.load = {.done = want_met}, .done = done, .to = to};
+    (void)snprintf(want->load.account, sizeof want->load.account, "%s", name);
+    operator_load(((struct wiring *)arg)->op, &want->load);
+    return want;
+}
+
+static void want_cancel(void *arg, void *want)
+{
+    (void)arg;
+    operator_load_cancel(&((struct leaf_want *)want)->load);
+    free(want);
+}
+
 static int open_leaf(void *arg, struct server *s, const struct options *o, struct mf_error *e)
 {
     struct wiring *w = arg;
@@ -295,6 +311,10 @@ static int open_leaf(void *arg, struct server *s, const struct options *o, struc
                                .changed = leaf_changed,
                                .arg = w};
 
+    if (w->op != NULL) {
+        setup.want_account = want_account;
+        setup.want_cancel = want_cancel;
+    }
     w->server = s; /* a reload may add remotes */
     if (leaf_open(&w->leaf, &setup, e) != 0)
         return e->code;
@@ -310,8 +330,6 @@ static void reload_leaf(void *arg, const struct options *o)
 
     if (w->leaf != NULL)
         leaf_reload(w->leaf, o);
-    if (w->leaf != NULL && w->op != NULL)
-        load_accounts_of_remotes(w, o, false);
 }
 
 static void leave_leaf(void *arg)

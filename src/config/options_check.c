@@ -2,6 +2,7 @@
  * exclude each other.  nats-server finds most of these when it starts; so does `-t` here. */
 #include "config/options_callout.h"
 #include "config/options_impl.h"
+#include "config/options_leaf.h"
 
 static bool is_text(const char *s)
 {
@@ -282,6 +283,16 @@ static void check_leafnodes(struct opt *c)
 {
     const struct options *o = c->o;
     const struct options_list *l = &o->impl->leaf_accounts;
+    for (size_t i = 0; i < o->leaf->nremotes && o->impl->operators_named > 0; i++)
+        if (!opt_text_nkey_valid(o->leaf->remotes[i].account, 'A')) {
+            opt_error(
+                c, opt_place(c->o, "leafnodes"),
+                "operator mode requires account nkeys in remotes. Please add an `account` key "
+                "to each remote in your `leafnodes` section, to assign it to an account. Each "
+                "account value should be a 56 character public key, starting with the letter "
+                "'A'");
+            break;
+        }
     for (size_t i = 0; i < l->n && o->impl->operators_named == 0; i++)
         if (is_text(l->items[i]) && strcmp(l->items[i], "$G") != 0 &&
             !account_known(o, l->items[i]) &&

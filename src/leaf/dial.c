@@ -73,7 +73,7 @@ static void connected(void *arg)
     l->phase = LEAF_WAIT_INFO;
     net_set_write_deadline(l->conn, leaf_options(l->leaf)->write_deadline_ns);
     log_info("%s - Leafnode connection created for account: %s", link_label(l, label),
-             account_name(r->account));
+             account_name(l->account));
     link_wait(l, r->opt->first_info_timeout_ns);
     if (!l->ws && r->opt->tls.set && r->opt->tls.handshake_first)
         dial_secure(l);
@@ -157,15 +157,12 @@ static int dial_target(struct leaf_link *l, const struct leaf_target *t, struct 
                  : net_dial(&l->conn, l->leaf->loop, &to, connected, &link_handler, l, e);
 }
 
-void dial_next(void *arg)
+static void dial_now(struct leaf_remote *r)
 {
-    struct leaf_remote *r = arg;
     struct leaf_target *t;
     struct leaf_link *l;
     struct mf_error e;
 
-    if (r->conn != NULL || r->removed || r->ntargets == 0 || r->leaf->leaving)
-        return;
     r->at = r->at + 1 >= r->ntargets ? 0 : r->at + 1;
     t = &r->targets[r->at];
     l = link_new(r->leaf, r);
@@ -182,6 +179,46 @@ void dial_next(void *arg)
         return;
     }
     r->conn = l;
+}
+
+static void report_account(struct leaf_remote *r, const char *why)
+{
+    int64_t every = r->leaf->options->connect_error_reports;
+
+    r->attempts++;
+    if (r->attempts == 1 || every <= 1 || r->attempts % (uint64_t)every == 0)
+        log_error("Unable to lookup account %s for solicited leafnode connection: %s",
+                  r->opt->account, why);
+}
+
+static void account_found(void *to, struct account *a, const char *why)
+{
+    struct leaf_remote *r = to;
+
+    r->want = NULL;
+    remote_set_account(r, a);
+    if (a != NULL) {
+        dial_now(r);
+        return;
+    }
+    report_account(r, why);
+    arm_retry(r, reconnect_ns(r));
+}
+
+void dial_next(void *arg)
+{
+    struct leaf_remote *r = arg;
+    const struct leaf_setup *s = &r->leaf->setup;
+
+    if (r->conn != NULL || r->want != NULL || r->removed || r->ntargets == 0 || r->leaf->leaving)
+        return;
+    if (s->want_account == NULL) {
+        dial_now(r);
+        return;
+    }
+    r->want = s->want_account(s->arg, r->opt->account, account_found, r);
+    if (r->want == NULL)
+        arm_retry(r, reconnect_ns(r));
 }
 
 void dial_ended(struct leaf_link *l, const char *why)
@@ -272,7 +309,7 @@ static void send_connect(struct leaf_link *l)
                               .jetstream = o->jetstream.enabled,
                               .isolate = r->opt->request_isolation,
                               .compress_mode = (l->compression != NULL ? l->compression : "off"),
-                              .remote_account = account_name(r->account),
+                              .remote_account = account_name(l->account),
                               .protocol = HELLO_TRACES,
                               .max_payload = o->max_payload,
                               .deny_pub = {deny->items, deny->n}};

@@ -27,6 +27,8 @@ static int check_accounts(const struct leaf *lf, struct mf_error *e)
 {
     const struct options_leaf *o = leaf_options(lf);
 
+    if (lf->setup.want_account != NULL)
+        return 0;
     for (size_t i = 0; i < o->nremotes; i++)
         if (accounts_get(lf->setup.accounts, o->remotes[i].account) == NULL)
             return mf_fail(e, MF_INVAL,
@@ -127,7 +129,9 @@ void leaf_account_removed(struct leaf *lf, struct account *a)
     mf_list_each_safe(pos, next, &lf->remotes)
     {
         struct leaf_remote *r = mf_container(pos, struct leaf_remote, link);
-        if (r->account == a)
+        if (r->account == a && lf->setup.want_account != NULL)
+            remote_set_account(r, NULL); /* it is looked for when the link has ended */
+        else if (r->account == a)
             dial_remove(r);
     }
     mf_list_each_safe(pos, next, &lf->links)
@@ -137,6 +141,18 @@ void leaf_account_removed(struct leaf *lf, struct account *a)
             continue;
         link_close(l, NULL, REASON_MISSING_ACCOUNT);
         link_leave_now(l); /* it may have been closing already */
+    }
+}
+
+void leaf_account_ended(struct leaf *lf, const struct account *a)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &lf->remotes)
+    {
+        struct leaf_remote *r = mf_container(pos, struct leaf_remote, link);
+        if (r->account == a && r->conn != NULL)
+            link_close(r->conn, NULL, REASON_AUTH_EXPIRED);
     }
 }
 

@@ -39,6 +39,13 @@ struct leaf_setup {
     int (*port)(void *arg);
     /* A link became usable (up), or a usable one ended. */
     void (*changed)(void *arg, const struct leaf_link *l, bool up);
+    /* Accounts that are loaded when somebody needs them.  want_account() looks for the account of a
+     * remote before each attempt to dial: done() is called once, never from inside, unless the
+     * returned request is cancelled before.  a NULL: it cannot be used, and why.  NULL: no memory.
+     * Without these functions all accounts are there from the start. */
+    void *(*want_account)(void *arg, const char *name,
+                          void (*done)(void *to, struct account *a, const char *why), void *to);
+    void (*want_cancel)(void *arg, void *want);
     void *arg;
 };
 
@@ -51,6 +58,8 @@ void leaf_reload(struct leaf *lf, const struct options *o);
 void leaf_accept(struct leaf *lf, struct net_conn *conn, bool ws);
 /* A reload removed the account: its links close, and their subscriptions end now. */
 void leaf_account_removed(struct leaf *lf, struct account *a);
+/* It expired: the links that its remotes made close. */
+void leaf_account_ended(struct leaf *lf, const struct account *a);
 /* The claims of an account changed: each of its links gets the present rights of its user, or ends.
  * O(accounts with links). */
 void leaf_account_renew(struct leaf *lf, const struct account *a);

@@ -12,8 +12,9 @@ const struct leaf_link *leaf_find(const struct leaf *lf, uint64_t id);
 uint64_t leaf_scan(const struct leaf *lf, uint64_t after, unsigned max,
                    void (*visit)(void *arg, const struct leaf_link *l), void *arg);
 
-const char *leaf_user(const struct leaf_link *l);   /* never a secret; NULL: nobody logged in */
-const char *leaf_reason(const struct leaf_link *l); /* why it ends; NULL while it is usable */
+const char *leaf_user(const struct leaf_link *l);       /* never a secret; NULL: nobody logged in */
+struct login_user *leaf_who(const struct leaf_link *l); /* by a login service; NULL: another user */
+const char *leaf_reason(const struct leaf_link *l);     /* why it ends; NULL while it is usable */
 
 /* Some of the subscriptions that the peer announced; false: no more.  Each one that stays is
  * visited once, whatever happens between two calls. */

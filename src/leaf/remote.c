@@ -165,8 +165,26 @@ void remote_learn(struct leaf_remote *r, const struct json_strs *urls)
 
 /* --- remotes ---------------------------------------------------------------------------------- */
 
+void remote_set_account(struct leaf_remote *r, struct account *a)
+{
+    if (a != NULL)
+        (void)account_retain(a);
+    account_release(r->account);
+    r->account = a;
+}
+
+void remote_forget_want(struct leaf_remote *r)
+{
+    const struct leaf_setup *s = &r->leaf->setup;
+
+    if (r->want != NULL)
+        s->want_cancel(s->arg, r->want);
+    r->want = NULL;
+}
+
 static void free_remote(struct leaf_remote *r)
 {
+    remote_forget_want(r);
     clear_targets(r);
     free(r->targets);
     free(r->tls_name);
@@ -184,10 +202,11 @@ static void dial_soon(struct leaf_remote *r)
 
 static int add_remote(struct leaf *lf, const struct options_leaf_remote *opt, struct mf_error *e)
 {
-    struct account *a = accounts_get(lf->setup.accounts, opt->account);
+    bool later = lf->setup.want_account != NULL;
+    struct account *a = later ? NULL : accounts_get(lf->setup.accounts, opt->account);
     struct leaf_remote *r;
 
-    if (a == NULL)
+    if (a == NULL && !later)
         return mf_fail(e, MF_INVAL, "cannot find local account \"%s\" specified in leafnode remote",
                        opt->account);
     r = calloc(1, sizeof *r);
@@ -196,7 +215,7 @@ static int add_remote(struct leaf *lf, const struct options_leaf_remote *opt, st
         return mf_fail(e, MF_NOMEM, "leafnode remote");
     }
     r->leaf = lf;
-    r->account = account_retain(a);
+    remote_set_account(r, a);
     r->opt = opt;
     mf_list_push(&lf->remotes, &r->link);
     remote_configure(r);
@@ -221,6 +240,7 @@ void dial_remove(struct leaf_remote *r)
 
     r->removed = true;
     loop_timer_stop(r->timer);
+    remote_forget_want(r);
     if (l == NULL)
         free_remote(r);
     else if (l->phase == LEAF_DIALLING)
@@ -260,8 +280,10 @@ static void change_remote(struct leaf_remote *r, const struct options_leaf_remot
         return;
     if (change != OPTIONS_LEAF_SAME)
         log_info("Reloaded: LeafNode Remote %s: %s", now->label, what);
-    if (now->disabled)
+    if (now->disabled) {
         loop_timer_stop(r->timer);
+        remote_forget_want(r);
+    }
     if (change == OPTIONS_LEAF_RECONNECTS || block_changed)
         restart_link(r);
 }
@@ -307,7 +329,11 @@ void dial_stop(struct leaf *lf)
     struct mf_list *pos;
 
     mf_list_each(pos, &lf->remotes)
-        loop_timer_stop(mf_container(pos, struct leaf_remote, link)->timer);
+    {
+        struct leaf_remote *r = mf_container(pos, struct leaf_remote, link);
+        loop_timer_stop(r->timer);
+        remote_forget_want(r);
+    }
 }
 
 void dial_free_all(struct leaf *lf)

@@ -8,7 +8,8 @@
 struct leaf_remote {
     struct mf_list link; /* leaf.remotes */
     struct leaf *leaf;
-    struct account *account;
+    struct account *account; /* NULL: not found yet, see leaf_setup.want_account */
+    void *want;              /* a request for it */
     const struct options_leaf_remote *opt; /* points into the present options */
     struct leaf_link *conn;                /* NULL: none at the moment */
     struct loop_timer *timer;              /* the next attempt */
@@ -31,6 +32,8 @@ void remote_configure(struct leaf_remote *r);
 /* The hub tells of its cluster. */
 void remote_learn(struct leaf_remote *r, const struct json_strs *urls);
 bool remote_is_address(const char *host);
+void remote_set_account(struct leaf_remote *r, struct account *a); /* NULL: none */
+void remote_forget_want(struct leaf_remote *r);
 void remote_gone(struct leaf_remote *r); /* its connection ended: a removed one is freed */
 const struct leaf_target *remote_user(const struct leaf_remote *r); /* with user; NULL: none */
 int dial_open(struct leaf *lf, struct mf_error *e);

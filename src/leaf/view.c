@@ -41,6 +41,11 @@ const char *leaf_user(const struct leaf_link *l)
     return l->user;
 }
 
+struct login_user *leaf_who(const struct leaf_link *l)
+{
+    return l->who;
+}
+
 const char *leaf_reason(const struct leaf_link *l)
 {
     return reason_text(l->reason);

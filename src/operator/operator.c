@@ -70,7 +70,6 @@ static void close_accounts(struct operator* op)
 
     loop_timer_free(op->fetch);
     op->fetch = NULL;
-    operator_batches_end(op);
     while ((n = table_any(&op->accounts, &start)) != NULL)
         operator_entry_free(mf_container(n, struct operator_entry, node));
     table_fini(&op->accounts);
@@ -245,7 +244,6 @@ int operator_open(struct operator** out, const struct operator_setup *s, struct 
     if (op == NULL)
         return mf_fail(e, MF_NOMEM, "operator mode");
     op->setup = *s;
-    mf_list_init(&op->batches);
     if (trust_new(&op->trust, s->options, loop_wall_ns(s->loop) / CLOCK_S, e) == 0 &&
         resolver_open(&op->resolver, &rs, e) == 0) {
         trust_log(op->trust);

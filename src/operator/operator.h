@@ -52,12 +52,6 @@ MF_MUSTCHECK int operator_open(struct operator** out, const struct operator_setu
 /* Loads the accounts that have a folder in this directory, of those that have streams.  Blocks
  * likewise; the log names those that cannot be loaded.  NULL is fine. */
 void operator_load_folders(struct operator* op, const char *dir);
-/* The same for these keys; what begins the line in the log. */
-void operator_load_named(struct operator* op, const struct options_list *keys, const char *what);
-/* The same in later turns: done() once those that were not loaded are, or have failed; not if all
- * are loaded already.  what is static.  MF_NOMEM: nothing is loaded. */
-MF_MUSTCHECK int operator_load_later(struct operator* op, const struct options_list *keys,
-                                     const char *what, void (*done)(void *arg), void *arg);
 /* After accounts_reload().  MEM: loaded accounts follow the new preload; those that are not in it
  * any more are removed.  Another resolver is used after a restart.  O(loaded accounts). */
 void operator_reload(struct operator* op, const struct options *o);

@@ -68,7 +68,6 @@ struct operator
     uint64_t pinned_fails;                 /* logins into accounts that are not pinned */
     const struct operator_claims *putting; /* during accounts_put() */
     size_t opening;                        /* look-ups that operator_open() waits for */
-    struct mf_list batches;                /* of operator_load_later() */
     void (*closed)(void *arg);
     void *closed_arg;
 };
@@ -86,7 +85,6 @@ void operator_load_answer(struct operator_entry *en); /* may free it */
 
 /* operator_system.c */
 MF_MUSTCHECK int operator_system_load(struct operator* op, struct mf_error *e);
-void operator_batches_end(struct operator* op);
 
 /* operator_account.c */
 /* The claims of this token are in force from now on, or e says why not.  The same token again

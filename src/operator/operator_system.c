@@ -1,5 +1,4 @@
-/* operator_system.c: the accounts that a server needs by itself: the system account, those with
- * streams, those of leaf remotes.
+/* operator_system.c: the accounts that a start needs: the system account, and those with streams.
  *
  * A resolver that is filled through the server itself does not have the system account at first.
  * Then a stand-in is made: users signed by its own key can log in and push its JWT, and it is
@@ -19,8 +18,7 @@
 struct first_load {
     struct operator_load load;
     struct operator* op;
-    struct operator_batch *batch; /* NULL: the start waits for it */
-    char why[160];                /* "": it is there */
+    char why[160]; /* "": it is there */
 };
 
 static void first_loaded(struct operator_load *q, struct operator_account *a, const char *why)
@@ -146,140 +144,53 @@ int operator_system_load(struct operator* op, struct mf_error *e)
     return a != NULL ? 0 : mf_fail(e, MF_CLOSED, "error resolving system account: interrupted");
 }
 
-/* --- accounts that the server needs by itself ---------------------------------------------------
- */
+/* --- accounts that have streams --------------------------------------------------------------- */
 
-struct operator_batch {
-    struct mf_list link; /* operator.batches */
+struct folders {
     struct operator* op;
     struct first_load *all;
-    size_t n, open;
-    const char *what;
-    void (*done)(void *arg);
-    void *arg;
+    size_t n;
 };
 
-static void log_failure(const char *what, const char *account, const char *why)
-{
-    log_warn("%s: account %s is not known: %s", what, account, why);
-}
-
-static void add_account(struct first_load **all, size_t *n, const char *key)
+static void add_folder(struct folders *x, const char *name)
 {
     struct first_load *grown;
     uint8_t raw[32];
 
-    if (nkey_decode(mf_str(key), NKEY_ACCOUNT, raw) != 0)
+    if (nkey_decode(mf_str(name), NKEY_ACCOUNT, raw) != 0)
         return;
-    grown = realloc(*all, (*n + 1) * sizeof *grown);
+    grown = realloc(x->all, (x->n + 1) * sizeof *grown);
     if (grown == NULL) {
-        log_error("Account %s: out of memory: it waits for its first use", key);
+        log_error("Account %s: out of memory: its streams wait for its first use", name);
         return;
     }
-    *all = grown;
-    grown[*n] = (struct first_load){.op = NULL};
-    memcpy(grown[(*n)++].load.account, key, strlen(key) + 1);
-}
-
-/* Frees all. */
-static void load_now(struct operator* op, struct first_load *all, size_t n, const char *what)
-{
-    for (size_t i = 0; i < n; i++) {
-        char key[NKEY_TEXT];
-        memcpy(key, all[i].load.account, sizeof key);
-        load_first(op, &all[i], key);
-    }
-    if (op->opening > 0)
-        loop_run(op->setup.loop);
-    for (size_t i = 0; i < n; i++) {
-        operator_load_cancel(&all[i].load);
-        if (all[i].why[0] != '\0')
-            log_failure(what, all[i].load.account, all[i].why);
-    }
-    free(all);
+    x->all = grown;
+    memcpy(x->all[x->n++].load.account, name, strlen(name) + 1);
 }
 
 void operator_load_folders(struct operator* op, const char *dir)
 {
-    struct first_load *all = NULL;
+    struct folders x = {.op = op};
     const struct dirent *d;
-    size_t n = 0;
-    DIR *folder = op == NULL ? NULL : opendir(dir);
+    DIR *all = op == NULL ? NULL : opendir(dir);
 
-    if (folder == NULL)
+    if (all == NULL)
         return;
-    while ((d = readdir(folder)) != NULL)
-        add_account(&all, &n, d->d_name);
-    closedir(folder);
-    load_now(op, all, n, "JetStream: streams are not served");
-}
-
-void operator_load_named(struct operator* op, const struct options_list *keys, const char *what)
-{
-    struct first_load *all = NULL;
-    size_t n = 0;
-
-    for (size_t i = 0; i < keys->n; i++)
-        add_account(&all, &n, keys->items[i]);
-    load_now(op, all, n, what);
-}
-
-/* --- the same in later turns --- */
-
-static void batch_free(struct operator_batch *b)
-{
-    mf_list_del(&b->link);
-    for (size_t i = 0; i < b->n; i++)
-        operator_load_cancel(&b->all[i].load);
-    free(b->all);
-    free(b);
-}
-
-static void batch_loaded(struct operator_load *q, struct operator_account *a, const char *why)
-{
-    struct first_load *f = mf_container(q, struct first_load, load);
-    struct operator_batch *b = f->batch;
-
-    if (a == NULL)
-        log_failure(b->what, q->account, why);
-    if (--b->open > 0)
-        return;
-    void (*done)(void *arg) = b->done;
-    void *arg = b->arg;
-    batch_free(b);
-    done(arg);
-}
-
-int operator_load_later(struct operator* op, const struct options_list *keys, const char *what,
-                        void (*done)(void *arg), void *arg)
-{
-    struct operator_batch *b = calloc(1, sizeof *b);
-
-    if (b == NULL)
-        return MF_NOMEM;
-    *b = (struct operator_batch){.op = op, .what = what, .done = done, .arg = arg};
-    mf_list_push(&op->batches, &b->link);
-    for (size_t i = 0; i < keys->n; i++)
-        if (operator_account_find(op, keys->items[i]) == NULL)
-            add_account(&b->all, &b->n, keys->items[i]);
-    b->open = b->n;
-    if (b->n == 0) {
-        batch_free(b);
-        return 0;
+    while ((d = readdir(all)) != NULL)
+        add_folder(&x, d->d_name);
+    closedir(all);
+    for (size_t i = 0; i < x.n; i++) {
+        char key[NKEY_TEXT];
+        memcpy(key, x.all[i].load.account, sizeof key);
+        load_first(op, &x.all[i], key);
     }
-    for (size_t i = 0; i < b->n; i++) { /* none is answered inside the call */
-        struct first_load *f = &b->all[i];
-        f->batch = b;
-        f->load.done = batch_loaded;
-        operator_load(op, &f->load);
+    if (op->opening > 0)
+        loop_run(op->setup.loop);
+    for (size_t i = 0; i < x.n; i++) {
+        operator_load_cancel(&x.all[i].load);
+        if (x.all[i].why[0] != '\0')
+            log_warn("JetStream: the streams of account %s are not served before it is known: %s",
+                     x.all[i].load.account, x.all[i].why);
     }
-    return 0;
-}
-
-void operator_batches_end(struct operator* op)
-{
-    struct mf_list *first;
-
-    while ((first = mf_list_first(&op->batches)) != NULL)
-        batch_free(mf_container(first, struct operator_batch, link));
+    free(x.all);
 }

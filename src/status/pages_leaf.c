@@ -2,6 +2,7 @@
 #include "status/pages_leaf_impl.h"
 
 #include "base/clock.h"
+#include "session/login.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,5 +292,7 @@ void page_leaf_client(const struct leaf_link *l, struct client_info *out)
                                 .account = i.account,
                                 .account_tag = i.account_tag,
                                 .user = leaf_user(l),
+                                .issuer = leaf_who(l) != NULL ? leaf_who(l)->issuer : NULL,
+                                .who = leaf_who(l),
                                 .reason = leaf_reason(l)};
 }
