@@ -8,8 +8,8 @@
 struct leaf_remote {
     struct mf_list link; /* leaf.remotes */
     struct leaf *leaf;
-    struct account *account; /* NULL: not found yet, see leaf_setup.want_account */
-    void *want;              /* a request for it */
+    struct account *account;               /* NULL: not found yet, see leaf_setup.want_account */
+    void *want;                            /* a request for it */
     const struct options_leaf_remote *opt; /* points into the present options */
     struct leaf_link *conn;                /* NULL: none at the moment */
     struct loop_timer *timer;              /* the next attempt */
