@@ -101,6 +101,33 @@ static void wait_for_time(struct operator_entry *en)
     }
 }
 
+/* --- claims without effect -------------------------------------------------------------------- */
+
+static bool maps_by_cluster(const struct jwt_account *a)
+{
+    for (size_t i = 0; i < a->nmappings; i++)
+        for (size_t k = 0; k < a->mappings[i].nto; k++)
+            if (a->mappings[i].to[k].cluster != NULL && a->mappings[i].to[k].cluster[0] != '\0')
+                return true;
+    return false;
+}
+
+static void log_without_effect(const struct operator_claims *c)
+{
+    const struct jwt_account *a = c->jwt->account;
+
+    if (a->cluster_traffic[0] != '\0')
+        log_info("Account [%s]: cluster_traffic has no effect: this server is not a cluster",
+                 c->jwt->sub);
+    if (maps_by_cluster(a))
+        log_info("Account [%s]: mappings for a cluster have no effect: this server is not one",
+                 c->jwt->sub);
+    if (c->options.js.none)
+        log_warn("Account [%s]: no tier R1 in its JetStream limits: streams on this server have "
+                 "one replica, so the account stores nothing here",
+                 c->jwt->sub);
+}
+
 /* --- new claims ------------------------------------------------------------------------------- */
 
 static int put_account(struct operator_entry *en, const struct operator_claims *c,
@@ -171,6 +198,7 @@ int operator_account_apply(struct operator_entry *en, struct mf_slice text, stru
     }
     if (operator_claims_new(&c, j, e) != 0)
         return e->code;
+    log_without_effect(c);
     return operator_account_replace(en, c, e);
 }
 

@@ -1,7 +1,7 @@
 // operator_jetstream.mjs: JetStream by the claims of accounts: limits, tiers, off and on again.
 import assert from "node:assert/strict";
 import { Operator, STREAMS, World, isMayfly, now } from "./lib/operator.mjs";
-import { scenario } from "./lib/scenario.mjs";
+import { collect, scenario } from "./lib/scenario.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const JS = 'jetstream { store_dir: "DIR/js" }';
@@ -153,6 +153,25 @@ scenario("no tier for streams of one replica", async (t) => {
   assert.deepEqual(await c.info(), { limits: NOTHING, ...used(), tiers });
   assert.deepEqual((await c.api("STREAM.CREATE.S", { name: "S" })).error, { code: 400, err_code: 10120, description: "no JetStream default or applicable tiered limit present" });
   assert.equal(await c.create("S", { num_replicas: 3 }), 10074);
+  if (isMayfly) await c.w.s.logged(/no tier R1 in its JetStream limits/);
+});
+
+scenario("claims about clusters are checked, and the log says that they have no effect", async (t) => {
+  const operator = new Operator();
+  const a = operator.account("A", { cluster_traffic: "owner", mappings: { m: [{ subject: "n", cluster: "EAST" }] } });
+  const w = await World.start(t, operator, [a]);
+  const nc = await w.connect(a.user());
+  const got = collect(nc, ">");
+  await nc.flush();
+  nc.publish("m");
+  await until("the message", () => got.length > 0);
+  assert.equal(got[0].subject, "m");
+  if (isMayfly) {
+    await w.s.logged(/cluster_traffic has no effect/);
+    await w.s.logged(/mappings for a cluster have no effect/);
+  }
+  const answer = await w.push(a, a.jwt({ nats: { cluster_traffic: "everywhere" } }));
+  assert.match(answer.error?.description ?? "", /unknown cluster traffic option: "everywhere"|account validation failed/);
 });
 
 scenario("a tier that is taken away and comes back: its streams are shown, and take nothing meanwhile", async (t) => {
