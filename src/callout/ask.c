@@ -170,13 +170,19 @@ static void free_tls(struct ask_tls *t)
         free(t->at[i]);
 }
 
+/* The JWT that was checked: without one that can be read, the default sentinel. */
 static const char *connect_jwt(const struct callout_login *l)
 {
     const char *given = l->q->connect->jwt;
+    const char *sentinel = l->callout->setup.options->operators->default_sentinel;
+    struct jwt *j;
 
-    if (mf_has_text(given) || l->callout->setup.op == NULL)
+    if (l->callout->setup.op == NULL || sentinel == NULL)
         return given;
-    return l->callout->setup.options->operators->default_sentinel;
+    if (!mf_has_text(given) || jwt_decode_as(&j, JWT_USER, mf_str(given), NULL) != 0)
+        return sentinel;
+    jwt_free(j);
+    return given;
 }
 
 static void fill_client(const struct callout_login *l, struct jwt_auth_request *r)
