@@ -284,6 +284,8 @@ static void test_a_removed_account_refuses_those_that_wait(void)
     start("", "60s");
     visit(&v, "x");
     callout_account_gone(&callout, accounts_get(accounts, "APP"));
+    for (int i = 0; i < 5; i++)
+        loop_turn(loop);
     TEST_ASSERT_EQUAL(0, v.done);
     callout_account_gone(&callout, accounts_get(accounts, "AUTH"));
     turn_until(&v.done);
@@ -305,6 +307,22 @@ static void test_only_the_first_response_counts(void)
     for (int i = 0; i < 5; i++)
         loop_turn(loop);
     TEST_ASSERT_EQUAL(1, v.done);
+}
+
+/* Logins that wait take memory: more than so many are refused, in a turn of their own. */
+static void test_too_many_logins_are_refused(void)
+{
+    struct visitor v;
+
+    start("", "60s");
+    callout.nlogins += CALLOUT_MOST;
+    visit(&v, "x");
+    TEST_ASSERT_EQUAL(0, requests);
+    turn_until(&v.done);
+    TEST_ASSERT_EQUAL_STRING("Too many logins wait for auth callouts", v.why);
+    callout.nlogins -= CALLOUT_MOST;
+    visit(&v, "x");
+    TEST_ASSERT_EQUAL(1, requests);
 }
 
 static void test_logins_under_way_end_with_the_service(void)
@@ -334,6 +352,7 @@ int main(void)
     RUN_TEST(test_a_cancelled_login_is_never_called);
     RUN_TEST(test_a_removed_account_refuses_those_that_wait);
     RUN_TEST(test_only_the_first_response_counts);
+    RUN_TEST(test_too_many_logins_are_refused);
     RUN_TEST(test_logins_under_way_end_with_the_service);
     return UNITY_END();
 }
