@@ -113,6 +113,12 @@ void trace_command(const char *label, const struct proto_cmd *cmd, struct mf_sli
 
 /* --- payloads --------------------------------------------------------------------------------- */
 
+/* Requests to the service of an auth callout hold passwords; its responses, users. */
+static bool is_login_subject(struct mf_slice subject)
+{
+    return mf_eq_str(subject, "$SYS.REQ.USER.AUTH") || mf_starts(subject, "$SYS._INBOX.");
+}
+
 /* With headers_only the end of the header block is not shown. */
 void trace_payload(const char *label, bool out, const struct mf_msg *m,
                    const struct trace_options *o)
@@ -120,7 +126,9 @@ void trace_payload(const char *label, bool out, const struct mf_msg *m,
     struct mf_buf all = MF_BUF_INIT, text = MF_BUF_INIT;
 
     mf_buf_append(&all, m->hdr.ptr, m->hdr.len);
-    if (!o->headers_only)
+    if (is_login_subject(m->subject))
+        mf_buf_puts(&all, "[REDACTED]");
+    else if (!o->headers_only)
         mf_buf_append(&all, m->payload.ptr, m->payload.len);
     else if (all.len >= 4)
         all.len -= 4;

@@ -11,7 +11,8 @@ struct trace_options {
 
 /* line: the bytes of the command.  Secrets of CONNECT are not shown. */
 void trace_command(const char *label, const struct proto_cmd *cmd, struct mf_slice line);
-/* Header and payload of a message; out: sent to the peer. */
+/* Header and payload of a message; out: sent to the peer.  Logins of auth callouts are not shown.
+ */
 void trace_payload(const char *label, bool out, const struct mf_msg *m,
                    const struct trace_options *o);
 void trace_msg(const char *label, struct mf_slice sid, const struct mf_msg *m,

@@ -205,6 +205,15 @@ scenario("a sealed request is answered sealed or in clear", async (t) => {
 });
 
 // nats-server may apply the second one, and a third one stops the service's connection for good.
+scenario("a trace shows no request and no answer", { only: "mayfly" }, async (t) => {
+  const w = await Asked.start(t, good, { extra: "debug: true\ntrace: true\n" });
+  await w.in(ANYBODY);
+  await w.s.logged(/MSG \$SYS\.REQ\.USER\.AUTH 1 \$SYS\._INBOX/);
+  await w.s.logged(/PUB \$SYS\._INBOX\.\w+\.\w+ \d+\]/);
+  await w.s.logged(/MSG_PAYLOAD: \["\[REDACTED\]"\]/);
+  assert.doesNotMatch(w.s.log(), /eyJ/);
+});
+
 scenario("of several answers the first one counts", { only: "mayfly" }, async (t) => {
   const w = await Asked.start(t);
   const nc = await w.connect("auth");
