@@ -227,7 +227,8 @@ static void count_local(struct leaf_realm *r, struct mf_slice subject, struct mf
 /* --- subscriptions of this server ------------------------------------------------------------- */
 
 /* Subscriptions of the server's own parts that must not be announced: those that are declared one
- * by one, and the services of each server, which would answer beside the other server's. */
+ * by one, and the services of each server, which would answer beside the other server's.  An auth
+ * callout waits for a response that may cross a link. */
 static bool is_private(const struct leaf_realm *r, const struct router_sub *s)
 {
     if (s->remote != NULL) /* a link's, counted by realm_learn(); or its import, counted here */
@@ -236,7 +237,8 @@ static bool is_private(const struct leaf_realm *r, const struct router_sub *s)
         return false;
     return mf_eq_str(s->pattern, "$JS.ACK.>") || mf_eq_str(s->pattern, "$JS.FC.>") ||
            mf_eq_str(s->pattern, "$MAYFLY.TTL.>") ||
-           (!account_is_system(r->account) && mf_starts(s->pattern, "$SYS."));
+           (!account_is_system(r->account) && mf_starts(s->pattern, "$SYS.") &&
+            !mf_starts(s->pattern, "$SYS._INBOX."));
 }
 
 static void on_subscribed(void *arg, const struct router_sub *s)

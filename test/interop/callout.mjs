@@ -453,6 +453,19 @@ scenario("servers that attach are asked about, too", async (t) => {
   await until("the second link", async () => (await w.s.page("/leafz")).json.leafs?.some((l) => l.account === "AUTH"));
   assert.equal(service(w, "auth"), undefined);
 });
+// The requests cross the link, and so do the answers.
+scenario("the service behind a leaf link", async (t) => {
+  const port = await freePort();
+  const w = await Asked.start(t, null, { extra: `leafnodes { listen: "127.0.0.1:${port}" }\n` });
+  const leaf = await t.server({ config: `leafnodes { remotes: [{ url: "nats://auth:auth@127.0.0.1:${port}" }] }\n` });
+  const nc = await t.connect(leaf);
+  await w.service.serve(nc, (q) => w.service.accept(q));
+  await until("the service's interest on the hub", async () =>
+    (await w.s.page("/leafz?subs=1")).json.leafs?.some((l) => l.subscriptions_list?.includes(SUBJECT)));
+  for (let i = 0; i < 3; i++) await w.in(ANYBODY);
+  assert.equal(w.service.requests.length, 3);
+});
+
 const service = (w, user) => w.service.requests.find((r) => r.q.connect_opts.user === user)?.q;
 
 // --- configuration -----------------------------------------------------------------------------------
