@@ -24,3 +24,7 @@ UNIT_TESTS += test/unit/server/service
 test_unit_server_service_SOURCES = test/unit/server/test_service.c
 test_unit_server_service_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
 test_unit_server_service_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/server/login_service
+test_unit_server_login_service_SOURCES = test/unit/server/test_login_service.c
+test_unit_server_login_service_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_server_login_service_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -231,3 +231,23 @@ scenario("a reload with another operator changes nothing; one with the same keep
   await stays(r);
   (await w.in(enter(w.a.user()))).close();
 });
+
+scenario("an account with many clients: new claims reach all of them, also while some leave", async (t) => {
+  const w = await world(t);
+  const bearer = w.a.user("b", { bearer_token: true });
+  const many = [];
+  for (let i = 0; i < 12; i++)
+    many.push(...(await Promise.all(Array.from({ length: 50 }, () => w.in(() => ({ jwt: bearer.jwt }))))));
+  const other = await w.raw(w.b.user());
+  const order = many.toSorted((x, y) => x.info.client_id - y.info.client_id);
+  for (const r of order.slice(280, 300)) r.close();
+  await w.change(w.a, limits(w.a, { conn: 500 }));
+  await until("the newest to be closed", () => many.filter((r) => r.ended).length >= 100);
+  await until("500 to be left", async () => (await w.s.varz()).connections <= 502); // with the system user and `other`
+  for (const r of order.slice(0, 280)) assert.ok(!r.ended, "the oldest stay");
+  await w.change(w.a, { revocations: { "*": now() + 1 } });
+  const left = order.slice(0, 280);
+  await until("all to be closed", () => left.every((r) => r.ended));
+  for (const r of left) assert.match(r.buf, /-ERR 'User Authentication Revoked'\r\n$/);
+  await stays(other);
+});
