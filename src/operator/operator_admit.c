@@ -3,7 +3,8 @@
  * Happy path: operator_admit() checks what needs no account, then loads the account;
  * account_loaded() checks the rest, and done() gets the rights of the user.
  * Failure: done() gets the reason; the account is not even looked up for a JWT that is no good by
- * itself.  The order of the checks is nats-server's, and so are the texts for the log. */
+ * itself.  The order of the checks (docs/checks.md, Login with a user JWT) is nats-server's, and so
+ * are the texts for the log. */
 #include "operator/operator_user_impl.h"
 
 #include "base/clock.h"

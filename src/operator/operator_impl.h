@@ -1,7 +1,8 @@
 /* operator_impl.h: operator mode from inside: operator.c open and close, operator_load.c look-ups,
  * operator_claims.c and operator_share.c the claims of an account as options, operator_gate.c
- * activation tokens, operator_account.c accounts and their ends,
- * operator_system.c the system account.  Private to operator. */
+ * activation tokens, operator_account.c accounts and their ends, operator_system.c the accounts
+ * that a server needs by itself; operator_login.c, operator_admit.c and operator_user.c logins of
+ * users and what new claims mean for them.  Private to operator. */
 #ifndef MAYFLY_OPERATOR_OPERATOR_IMPL_H
 #define MAYFLY_OPERATOR_OPERATOR_IMPL_H
 

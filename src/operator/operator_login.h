@@ -5,9 +5,10 @@
  * is the login service on top of it: it decodes the JWT of CONNECT.  An auth callout uses
  * operator_admit() for the JWT that its service returned.
  *
- * Cost: a login of a user of a loaded account is two signature checks (about 60 us each) in a
- * worker, and O(bytes of its JWT); a user keeps what operator_renew() needs, about 500 bytes and
- * its permissions.  All calls are for the loop thread. */
+ * Cost: a login of a user of a loaded account is two signature checks (about 60 us each) and
+ * O(bytes of its JWT), in time slices.  A connected user keeps what pages show of it and what
+ * operator_renew() needs: about 1.1 KB with its JWT, and its permissions.
+ * All calls are for the loop thread. */
 #ifndef MAYFLY_OPERATOR_LOGIN_H
 #define MAYFLY_OPERATOR_LOGIN_H
 
