@@ -131,6 +131,7 @@ static int users_add(struct auth *a, const struct options *o, struct mf_error *e
         const char *account = is_text(u->account) ? u->account : AUTH_GLOBAL;
         if (user_add(a, o, u, account, o->auth.default_permissions, e) != 0)
             return e->code;
+        a->users[a->nusers - 1].proxied |= o->auth.proxy_required;
     }
     for (size_t i = 0; i < o->naccounts; i++) {
         const struct options_account *acc = &o->accounts[i];
@@ -200,10 +201,13 @@ int auth_new(struct auth **out, const struct options *o, struct mf_error *e)
         auth_free(a);
         return e->code;
     }
-    /* JWTs or proxies would decide about every client: without them all are refused. */
-    a->closed = o->operator_set || o->auth.proxy_required;
+    /* JWTs would decide about every client: without them all are refused. */
+    a->closed = o->operator_set;
     a->required =
         a->closed || a->asks || a->nusers > 0 || a->simple.user != NULL || a->simple.token != NULL;
+    a->proxied = o->auth.proxy_required;
+    a->anyone = a->proxied && !a->required;
+    a->required |= a->proxied;
     a->ws_override = o->websocket.set && (a->ws.user != NULL || a->ws.token != NULL ||
                                           is_text(o->websocket.no_auth_user));
     a->open = only_system_users(o);
@@ -300,7 +304,7 @@ static bool nameless_may_stay(const struct auth *a, enum auth_kind kind)
 {
     bool ws = kind == AUTH_WEBSOCKET && a->ws_override;
 
-    return !auth_required_kind(a, kind) || (a->open && !ws) ||
+    return !auth_required_kind(a, kind) || (a->open && !ws) || (a->anyone && !ws) ||
            (ws ? a->ws.token : a->simple.token) != NULL;
 }
 
@@ -309,7 +313,8 @@ bool auth_same(const struct auth *old, const struct auth *now, const struct auth
     const char *before, *after, *was_in, *is_in;
     const struct auth_user *u = is_text(c->name) ? auth_find(now, c->name) : NULL;
 
-    if (now->closed || (u != NULL && (u->proxied || !(u->kinds >> c->kind & 1))))
+    if (now->closed || (u == NULL && now->proxied && !c->through_proxy) ||
+        (u != NULL && ((u->proxied && !c->through_proxy) || !(u->kinds >> c->kind & 1))))
         return false;
     if (!is_text(c->name))
         return nameless_may_stay(now, c->kind) && strcmp(c->account, AUTH_GLOBAL) == 0 &&

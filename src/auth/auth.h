@@ -52,6 +52,7 @@ struct auth_request {                             /* the credentials in CONNECT 
     bool has_subject;         /* the last of them is the certificate's subject */
     const char *no_auth_user; /* the user of a client without credentials; NULL: none */
     int64_t now_ns;
+    bool through_proxy; /* a trusted one */
 };
 struct auth_identity {
     const char *account; /* name; "$G" by default.  Borrowed from the table */
@@ -75,10 +76,13 @@ bool auth_needs_nonce(const struct auth *a); /* some user is an nkey */
 MF_MUSTCHECK int auth_check(const struct auth *a, const struct auth_request *r,
                             struct auth_identity *who);
 bool auth_is_slow(const struct auth *a, const struct auth_request *r);
+/* Whether it is refused because it must come through a trusted proxy. */
+bool auth_wants_proxy(const struct auth *a, const struct auth_request *r);
 /* A client that is connected when the configuration changes. */
 struct auth_present {
     const char *name, *account; /* name "" or NULL: it gave none */
     enum auth_kind kind;
+    bool through_proxy;
 };
 /* Whether a client keeps its connection after a reload: same account, same password, token or nkey,
  * kind of connection still allowed. (Its permissions may differ: auth_renew().) */
@@ -87,6 +91,15 @@ bool auth_same(const struct auth *old, const struct auth *now, const struct auth
  * allowed).  MF_NOTFOUND. */
 MF_MUSTCHECK int auth_renew(const struct auth *a, const struct auth_present *c,
                             struct auth_identity *out);
+
+/* --- proxies that sign the nonce ----------------------------------------------------------------
+ */
+/* NONE: no proxy signed, or none is configured.  UNKNOWN: none of the trusted ones did. */
+enum auth_proxy { AUTH_PROXY_NONE, AUTH_PROXY_TRUSTED, AUTH_PROXY_UNKNOWN };
+/* *key: its public key, in the options; else NULL.  O(trusted proxies), one verification each. */
+enum auth_proxy auth_proxy_check(const struct options *o, const char *sig, struct mf_slice nonce,
+                                 const char **key);
+bool auth_proxy_trusted(const struct options *o, const char *key);
 
 /* --- nkeys ------------------------------------------------------------------------------------ */
 /* Texts of keys: codec/nkey.h. */

@@ -129,7 +129,8 @@ static struct proof choose_proof(const struct auth *a, const struct auth_request
     bool nothing = !is_text(r->user) && !is_text(r->pass) && !is_text(r->token);
     const struct auth_user *u;
 
-    if (!auth_required_kind(a, r->kind))
+    if (!auth_required_kind(a, r->kind) ||
+        (a->anyone && !(r->kind == AUTH_WEBSOCKET && a->ws_override)))
         return (struct proof){PROOF_NONE, NULL, "", ""};
     if (a->nnkeys > 0 && is_text(r->nkey)) {
         u = auth_find(a, r->nkey);
@@ -177,11 +178,23 @@ static bool is_asked(const struct auth *a, const struct auth_request *r, const s
     return a->asks && (a->simple_asked || p->what != PROOF_PASSWORD);
 }
 
+static bool lacks_proxy(const struct auth *a, const struct auth_request *r, const struct proof *p)
+{
+    return !r->through_proxy && (p->user != NULL ? p->user->proxied : a->proxied);
+}
+
+bool auth_wants_proxy(const struct auth *a, const struct auth_request *r)
+{
+    struct proof p = choose_proof(a, r);
+
+    return !a->closed && lacks_proxy(a, r, &p);
+}
+
 int auth_check(const struct auth *a, const struct auth_request *r, struct auth_identity *who)
 {
     struct proof p = choose_proof(a, r);
 
-    if (a->closed || is_asked(a, r, &p) || !is_proven(&p, r) || (p.user != NULL && p.user->proxied))
+    if (a->closed || lacks_proxy(a, r, &p) || is_asked(a, r, &p) || !is_proven(&p, r))
         return MF_DENIED;
     *who = (struct auth_identity){.account = AUTH_GLOBAL, .name = p.name};
     if (p.user == NULL) {
@@ -204,7 +217,7 @@ bool auth_is_slow(const struct auth *a, const struct auth_request *r)
     if (auth_required_kind(a, r->kind) && maps_certs(a, r->kind))
         return false;
     p = choose_proof(a, r);
-    if (is_asked(a, r, &p))
+    if (is_asked(a, r, &p) || lacks_proxy(a, r, &p))
         return false;
     return (p.what == PROOF_PASSWORD || p.what == PROOF_TOKEN) && password_is_bcrypt(p.stored);
 }

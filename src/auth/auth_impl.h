@@ -18,7 +18,7 @@ struct auth_user {
     struct perms *perms;
     int64_t deadline_ns;
     unsigned asked; /* bit per auth_kind: an auth callout decides, not this table */
-    bool proxied;   /* may connect through a trusted proxy alone, which is not supported: refused */
+    bool proxied;   /* may connect through a trusted proxy alone */
     bool has_dn;    /* its name is a distinguished name (only looked at with verify_and_map) */
     struct dn dn;
 };
@@ -41,6 +41,8 @@ struct auth {
     bool asks, simple_asked;
     struct perms *global; /* of users without an entry, in the account of the callout; or NULL */
     struct auth_simple simple;
+    bool proxied; /* the same for users without an entry */
+    bool anyone;  /* no credentials are needed, but a proxy is */
     bool ws_override;
     struct auth_simple ws;
     unsigned maps; /* bit per auth_kind whose listener maps certificates to users */

@@ -1,7 +1,7 @@
 # auth: credentials, nkeys and permissions (pure, but for reading .creds files).
 noinst_LIBRARIES += %D%/libauth.a
 %C%_libauth_a_SOURCES = \
-	%D%/auth.c %D%/auth_check.c %D%/auth_impl.h %D%/creds.c %D%/creds.h %D%/dn.c %D%/dn_impl.h %D%/nkey.c %D%/password.c \
+	%D%/auth.c %D%/auth_check.c %D%/auth_proxy.c %D%/auth_impl.h %D%/creds.c %D%/creds.h %D%/dn.c %D%/dn_impl.h %D%/nkey.c %D%/password.c \
 	%D%/patset.c %D%/patset_impl.h %D%/perms.c \
 	%D%/auth.h
 %C%_libauth_a_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(CRYPT_CFLAGS)

@@ -5,7 +5,7 @@ noinst_LIBRARIES += %D%/libconfig.a
 	%D%/options.c %D%/options_impl.h %D%/options_places.c %D%/options_read.c %D%/options_text.c %D%/options_mapping.c \
 	%D%/options_auth.c %D%/options_callout.c %D%/options_callout.h %D%/options_accounts.c %D%/options_exports.c %D%/options_accounts_check.c \
 	%D%/options_tls.c %D%/options_jetstream.c %D%/options_ttl.c %D%/options_websocket.c %D%/options_unix.c %D%/options_blocks.c \
-	%D%/options_leaf.c %D%/options_leaf_url.c %D%/options_leaf_reload.c %D%/options_leaf.h %D%/options_compress.c %D%/options_jwt.c %D%/options_check.c %D%/options_flags.c \
+	%D%/options_leaf.c %D%/options_leaf_url.c %D%/options_leaf_reload.c %D%/options_leaf.h %D%/options_compress.c %D%/options_jwt.c %D%/options_proxies.c %D%/options_check.c %D%/options_flags.c \
 	%D%/options_operator.c %D%/options_operator.h %D%/options_operator_impl.h %D%/options_resolver.c \
 	%D%/options_usage.c %D%/options_store_dir.c %D%/options_reload.c \
 	%D%/conf.h %D%/options.h %D%/options_listen.h

@@ -26,7 +26,7 @@ struct options_user {
     char *account;                           /* NULL: the global one */
     struct options_permissions *permissions; /* NULL: the defaults of the block, or everything */
     struct options_list connection_types;    /* upper case; none: all */
-    bool proxy_required;                     /* only through a trusted proxy: not active, refuse */
+    bool proxy_required;                     /* only through a trusted proxy */
     int64_t connection_deadline_s;           /* not after, seconds since 1970; 0: none */
     int line, col;                           /* for messages */
     const char *file;
@@ -43,7 +43,7 @@ struct options_auth { /* an authorization block */
     int64_t timeout_ns;              /* default 2 s; with TLS its timeout + 1 s */
     char *account, *nkey;            /* leafnodes */
     struct options_callout *callout; /* see options_callout.h; NULL: none */
-    bool proxy_required;             /* only through a trusted proxy: not active, so refuse */
+    bool proxy_required;             /* only through a trusted proxy */
 };
 
 enum options_response {
@@ -222,6 +222,7 @@ struct options {
     struct options_mapping *mappings; /* of the global account */
     size_t nmappings;
     struct options_tls tls;
+    struct options_list trusted_proxies; /* public keys of proxies { trusted } */
 
     struct options_unix unix_socket;
     struct options_websocket websocket;

@@ -195,12 +195,6 @@ static void read_connection_types(struct opt *c, const struct conf_value *v, voi
     }
 }
 
-static void read_proxy_required(struct opt *c, const struct conf_value *v, void *on)
-{
-    if (opt_bool(c, v, on) && *(bool *)on)
-        opt_warn(c, v, "proxy_required: proxies are not active in this version, so it is refused");
-}
-
 #define USER(member) offsetof(struct options_user, member)
 static const struct opt_field user_fields[] = {
     {"user username", OPT_STRING, USER(user), NULL, 0, 0},
@@ -208,7 +202,7 @@ static const struct opt_field user_fields[] = {
     {"nkey", OPT_STRING, USER(nkey), NULL, 0, 0},
     {"permissions permission authorization", OPT_FN, 0, read_user_permissions, 0, 0},
     {"allowed_connection_types connection_types clients", OPT_FN, 0, read_connection_types, 0, 0},
-    {"proxy_required", OPT_FN, USER(proxy_required), read_proxy_required, 0, 0},
+    {"proxy_required", OPT_BOOL, USER(proxy_required), NULL, 0, 0},
 };
 
 static bool check_user(struct opt *c, const struct conf_value *at, struct options_user *u)
@@ -295,7 +289,7 @@ static const struct opt_field auth_fields[] = {
     {"default_permissions default_permission permissions", OPT_FN, 0, read_auth_default_permissions,
      0, 0},
     {"auth_callout auth_hook", OPT_FN, 0, read_callout, 0, 0},
-    {"proxy_required", OPT_FN, AUTH(proxy_required), read_proxy_required, 0, 0},
+    {"proxy_required", OPT_BOOL, AUTH(proxy_required), NULL, 0, 0},
 };
 
 void opt_read_auth_block(struct opt *c, const struct conf_value *v, struct options_auth *a)
@@ -346,7 +340,7 @@ static const struct opt_field leaf_user_fields[] = {
     {"user username", OPT_STRING, USER(user), NULL, 0, 0},
     {"password pass", OPT_STRING, USER(password), NULL, 0, 0},
     {"account", OPT_STRING, USER(account), NULL, 0, 0},
-    {"proxy_required", OPT_FN, USER(proxy_required), read_proxy_required, 0, 0},
+    {"proxy_required", OPT_BOOL, USER(proxy_required), NULL, 0, 0},
 };
 
 static void read_leaf_users(struct opt *c, const struct conf_value *v, void *auth)
@@ -388,7 +382,7 @@ static const struct opt_field leaf_auth_fields[] = {
     {"timeout", OPT_FN, 0, read_auth_timeout, 0, 0},
     {"users", OPT_FN, 0, read_leaf_users, 0, 0},
     {"account", OPT_STRING, AUTH(account), NULL, 0, 0},
-    {"proxy_required", OPT_FN, AUTH(proxy_required), read_proxy_required, 0, 0},
+    {"proxy_required", OPT_BOOL, AUTH(proxy_required), NULL, 0, 0},
 };
 
 void opt_read_leaf_auth(struct opt *c, const struct conf_value *v, void *auth)

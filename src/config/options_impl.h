@@ -202,6 +202,8 @@ void opt_read_resolver_pinned(struct opt *c, const struct conf_value *v, void *o
 void opt_read_default_sentinel(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_trusted_keys(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_proxies(struct opt *c, const struct conf_value *v, void *o);
+void opt_say_proxies(const struct options *old, const struct options *now,
+                     void (*say)(void *arg, const char *text), void *arg); /* of a reload */
 void opt_read_ocsp(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_ocsp_cache(struct opt *c, const struct conf_value *v, void *o);
 void opt_read_ocsp_peer(struct opt *c, const struct conf_value *v);

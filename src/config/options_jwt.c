@@ -1,43 +1,6 @@
 /* options_jwt.c: trusted proxies and OCSP: checked as nats-server checks them, not active yet. */
 #include "config/options_impl.h"
 
-/* --- proxies ---------------------------------------------------------------------------------- */
-
-static void read_proxy_key(struct opt *c, const struct conf_value *v, void *ignored)
-{
-    char *key;
-    (void)ignored;
-    if (opt_string(c, v, &key) && !opt_text_nkey_valid(key, 0))
-        opt_error(c, v, "invalid proxy key \"%.60s\"", key);
-}
-
-static const struct opt_field trusted_fields[] = {
-    {"key public_key", OPT_FN, OPT_DROP, read_proxy_key, 0, 0},
-};
-
-static void read_trusted(struct opt *c, const struct conf_value *v, void *ignored)
-{
-    (void)ignored;
-    if (!opt_is_array(c, v, "proxies' trusted field to be an array"))
-        return;
-    for (size_t i = 0; i < v->nitems; i++)
-        if (opt_is_map(c, v->items[i], "proxies' trusted entry to be a map/struct"))
-            opt_map(c, v->items[i], OPT_BLOCK(trusted_fields), NULL);
-}
-
-static const struct opt_field proxies_fields[] = {
-    {"trusted", OPT_FN, OPT_DROP, read_trusted, 0, 0},
-};
-
-void opt_read_proxies(struct opt *c, const struct conf_value *v, void *options)
-{
-    (void)options;
-    if (!opt_is_map(c, v, "proxies to be a map/struct"))
-        return;
-    opt_map(c, v, OPT_BLOCK(proxies_fields), NULL);
-    opt_inactive(c, v, v->key);
-}
-
 /* --- OCSP ------------------------------------------------------------------------------------- */
 
 static void read_ocsp_mode(struct opt *c, const struct conf_value *v, void *ignored)

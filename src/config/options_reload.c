@@ -344,7 +344,6 @@ static const struct compared {
     {"websocket", "websocket", true},
     {"write_timeout", "write_timeout", false},
     {"proxy_protocol", "proxy_protocol", false},
-    {"proxies", "proxies", false},
     {"prof_port", "prof_port", false},
     {"prof_block_rate", "prof_block_rate", false},
     {"operator", "operator", false},
@@ -418,6 +417,7 @@ void options_changes(const struct options *old, const struct options *now,
     }
     for (size_t i = 0; i < MF_COUNT(blocks); i++)
         say_block(&blocks[i], old, now, say, arg);
+    opt_say_proxies(old, now, say, arg);
     if (old->no_fast_producer_stall != now->no_fast_producer_stall)
         say(arg, now->no_fast_producer_stall ? "fast producers will not be stalled"
                                              : "fast producers will be stalled");

@@ -119,6 +119,7 @@ static const struct json_field connect_fields[] = {
     CONNECT("nkey", JSON_STR, nkey),
     CONNECT("jwt", JSON_STR, jwt),
     CONNECT("sig", JSON_STR, sig),
+    CONNECT("proxy_sig", JSON_STR, proxy_sig),
     CONNECT("user", JSON_STR, user),
     CONNECT("pass", JSON_STR, pass),
     CONNECT("auth_token", JSON_STR, token),

@@ -31,6 +31,7 @@ struct hello_connect {
     const char *version, *nkey, *jwt, *sig, *user, *pass, *token, *server_id, *name, *domain,
         *cluster;
     const char *compress_mode, *remote_account, *lang, *gateway;
+    const char *proxy_sig; /* by a proxy in between; read alone */
     bool is_hub, headers, jetstream, isolate;
     int64_t protocol, max_payload;
     struct json_strs deny_pub;

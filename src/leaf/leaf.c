@@ -2,6 +2,7 @@
 #include "leaf/leaf_impl.h"
 
 #include "base/log.h"
+#include "session/through_proxy.h"
 
 #include <stdlib.h>
 
@@ -87,6 +88,10 @@ static void recheck_accepted(struct leaf *lf, const struct leaf_logins_before *b
         struct perms *now;
         if (l->remote != NULL || l->phase != LEAF_USABLE)
             continue;
+        if (l->proxy_key != NULL && !auth_proxy_trusted(lf->options, l->proxy_key)) {
+            accept_refused_by(l, &PROXY_NOT_TRUSTED);
+            continue;
+        }
         if (l->who != NULL) {
             service_renew(l);
             continue;
@@ -250,6 +255,7 @@ void leaf_info_of(const struct leaf_link *l, struct leaf_info *out)
                               .isolated = l->isolated,
                               .solicited = l->remote != NULL,
                               .compression = l->compression,
+                              .proxy_key = l->proxy_key,
                               .cluster = l->cluster,
                               .domain = l->domain,
                               .server_id = l->server_id,

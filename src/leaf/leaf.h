@@ -79,6 +79,7 @@ struct leaf_info {
     int port;
     bool spoke; /* this server is the spoke */
     bool isolated, solicited;
+    const char *proxy_key;   /* of a trusted proxy in between, or NULL */
     const char *compression; /* the mode that was agreed, or NULL */
     const char *cluster, *domain, *server_id, *version, *remote_account;
     int64_t rtt_ns, start_wall_ns, last_wall_ns; /* rtt 0: not measured yet; last: it was heard */

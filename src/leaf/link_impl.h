@@ -102,6 +102,7 @@ struct leaf_link {
     uint32_t before;  /* scratch of realm.c */
 
     char nonce[NONCE];
+    const char *proxy_key;      /* of the trusted proxy in between, in mem; NULL: none */
     char *user;                 /* shown in logs; NULL: none */
     struct json_strs peer_deny; /* of CONNECT, in mem */
     struct login_job *job;

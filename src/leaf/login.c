@@ -7,6 +7,7 @@
 #include "leaf/leaf_impl.h"
 
 #include "base/log.h"
+#include "session/through_proxy.h"
 
 #include <stdlib.h>
 
@@ -197,10 +198,12 @@ static void check_users(struct leaf_link *l, const struct auth_request *r,
 {
     for (size_t i = 0; i < a->nusers; i++) {
         const struct options_user *u = &a->users[i];
-        if (u->user == NULL || r->user == NULL || strcmp(u->user, r->user) != 0 ||
-            u->proxy_required)
+        if (u->user == NULL || r->user == NULL || strcmp(u->user, r->user) != 0)
             continue;
-        check_password(l, r, u->password, u->account != NULL ? u->account : a->account);
+        if (u->proxy_required && !r->through_proxy)
+            accept_refused_by(l, &PROXY_IS_REQUIRED);
+        else
+            check_password(l, r, u->password, u->account != NULL ? u->account : a->account);
         return;
     }
     accept_refused(l);
@@ -216,8 +219,24 @@ static void check_clients(struct leaf_link *l, const struct auth_request *r)
         start_job(l, r, NULL, NULL);
     else if (auth_check(a, r, &who) == 0)
         accept_entered(l, &who);
+    else if (auth_wants_proxy(a, r))
+        accept_refused_by(l, &PROXY_IS_REQUIRED);
     else
         accept_refused(l);
+}
+
+/* false: a proxy that nobody trusts; the link is refused. */
+static bool check_proxy(struct leaf_link *l, const struct hello_connect *c)
+{
+    const char *key;
+
+    if (auth_proxy_check(l->leaf->options, c->proxy_sig, mf_str(l->nonce), &key) ==
+        AUTH_PROXY_UNKNOWN) {
+        accept_refused_by(l, &PROXY_NOT_TRUSTED);
+        return false;
+    }
+    l->proxy_key = link_keep(l, key);
+    return true;
 }
 
 void login_check(struct leaf_link *l, const struct hello_connect *c)
@@ -233,10 +252,13 @@ void login_check(struct leaf_link *l, const struct hello_connect *c)
                              .no_auth_user = l->leaf->options->no_auth_user,
                              .now_ns = loop_wall_ns(l->leaf->loop)};
 
+    if (!check_proxy(l, c))
+        return;
+    r.through_proxy = l->proxy_key != NULL;
     if (c->jwt != NULL && c->jwt[0] != '\0' && !l->leaf->options->operator_set)
         r.nkey = NULL; /* a server with JWT credentials: not one of the users here */
-    if (a->proxy_required) {
-        accept_refused(l);
+    if (a->proxy_required && !r.through_proxy) {
+        accept_refused_by(l, &PROXY_IS_REQUIRED);
     } else if (a->user != NULL) {
         if (c->user != NULL && strcmp(a->user, c->user) == 0)
             check_password(l, &r, a->password, a->account);
@@ -275,7 +297,8 @@ bool login_still_valid(const struct leaf_link *l, const struct leaf_logins_befor
 {
     const struct options_auth *a = &leaf_options(l->leaf)->auth;
     const struct auth *table = l->leaf->logins->auth;
-    struct auth_present present = {l->user, account_name(l->account), AUTH_LEAFNODE};
+    struct auth_present present = {l->user, account_name(l->account), AUTH_LEAFNODE,
+                                   l->proxy_key != NULL};
     struct auth_identity who;
 
     *now = NULL;

@@ -89,6 +89,7 @@ void service_begin(struct leaf_link *l, const struct hello_connect *c)
                           .port = net_conn_port(l->conn),
                           .cid = l->id,
                           .kind = l->ws ? LOGIN_LEAFNODE_WS : LOGIN_LEAFNODE,
+                          .through_proxy = l->proxy_key != NULL,
                           .conn = l->conn,
                           .start_ns = l->start_wall_ns,
                           .done = service_done};

@@ -52,6 +52,8 @@ static void refuse_user(struct operator_admission *q)
         operator_user_new(q->user, NULL, q->login, !q->user->user->grant.bearer_token);
     struct login_refusal no = LOGIN_REFUSED(q->why);
 
+    if (q->failed == OPERATOR_PROXY)
+        no.reason = REASON_PROXY_REQUIRED;
     no.loud = q->failed == OPERATOR_SOURCE || q->failed == OPERATOR_TIMES;
     no.user = u == NULL ? NULL : &u->u;
     finish_admission(q, NULL, &no);

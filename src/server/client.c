@@ -381,6 +381,7 @@ void client_free(struct client *c)
     login_user_release(c->who);
     table_fini(&c->subs);
     free(c->user);
+    free(c->proxy_key);
     free(c->proxied);
     client_ws_free(c->ws);
     free(c);
@@ -441,7 +442,8 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
     c->start_mono_ns = c->last_mono_ns = loop_mono_ns(s->loop);
     c->timer = loop_timer_new(s->loop, client_timer_fired, c);
     c->max_subs = c->max_payload = -1;
-    if (auth_needs_nonce(s->auth) || login_required(s->setup.login))
+    if (auth_needs_nonce(s->auth) || login_required(s->setup.login) ||
+        s->opts->trusted_proxies.n > 0)
         nonce_make(c->nonce);
     mf_list_init(&c->link);
     mf_list_init(&c->stall_link);

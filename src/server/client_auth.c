@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "session/through_proxy.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -109,6 +110,7 @@ static void fill_request(const struct client *c, struct auth_request *r)
         .nonce = mf_str(c->nonce),
         .kind = client_auth_kind(c),
         .now_ns = loop_wall_ns(c->srv->loop),
+        .through_proxy = c->proxy_key != NULL,
     };
     r->no_auth_user = anonymous_user(c); /* auth_check() knows whether credentials were given */
 }
@@ -287,6 +289,13 @@ void client_auth_abandon(struct client *c)
     free_job(j);
 }
 
+/* It came without the proxy that it needs.  Always false. */
+static bool refuse_direct(struct client *c)
+{
+    client_refuse(c, &PROXY_IS_REQUIRED);
+    return false;
+}
+
 static bool check_credentials(struct client *c)
 {
     struct auth_request r;
@@ -299,8 +308,29 @@ static bool check_credentials(struct client *c)
     if (auth_is_slow(c->srv->auth, &r))
         return queue_check(c);
     if (auth_check(c->srv->auth, &r, &who) != 0)
-        return refuse_or_ask(c);
+        return auth_wants_proxy(c->srv->auth, &r) ? refuse_direct(c) : refuse_or_ask(c);
     return client_enter_table(c, &who) && client_finish_connect(c);
+}
+
+/* false: a proxy that nobody trusts; the client is refused. */
+static bool check_proxy(struct client *c)
+{
+    const struct options *o = c->srv->opts;
+    const char *key;
+
+    if (c->opts.proxy_sig == NULL) /* a second CONNECT came the same way */
+        return true;
+    if (auth_proxy_check(o, c->opts.proxy_sig, mf_str(c->nonce), &key) == AUTH_PROXY_UNKNOWN) {
+        client_refuse(c, &PROXY_NOT_TRUSTED);
+        return false;
+    }
+    free(c->proxy_key);
+    c->proxy_key = NULL;
+    if (key != NULL && (c->proxy_key = mf_slice_dup(mf_str(key))) == NULL) {
+        client_close(c, NULL, REASON_NO_MEMORY);
+        return false;
+    }
+    return true;
 }
 
 bool client_connect(struct client *c, struct mf_slice json)
@@ -320,6 +350,8 @@ bool client_connect(struct client *c, struct mf_slice json)
         client_refuse(c, NULL);
         return false;
     }
+    if (!check_proxy(c))
+        return false;
     client_ws_cookies(c);
     c->verbose = o->verbose;
     c->pedantic = o->pedantic;
@@ -347,7 +379,7 @@ bool client_enter_anonymous(struct client *c)
 
     fill_request(c, &r);
     if (auth_check(c->srv->auth, &r, &who) != 0) {
-        client_refuse(c, NULL);
+        client_refuse(c, auth_wants_proxy(c->srv->auth, &r) ? &PROXY_IS_REQUIRED : NULL);
         return false;
     }
     return client_enter_table(c, &who);

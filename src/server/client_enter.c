@@ -3,6 +3,7 @@
 #include "server/client_enter_impl.h"
 
 #include "base/log.h"
+#include "session/through_proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,9 +210,14 @@ void client_renew_perms(struct client *c, struct perms *perms, int64_t deadline_
 
 void client_reload(struct client *c, const struct auth *old)
 {
-    struct auth_present present = {c->user, account_name(c->account), client_auth_kind(c)};
+    struct auth_present present = {c->user, account_name(c->account), client_auth_kind(c),
+                                   c->proxy_key != NULL};
     struct auth_identity now;
 
+    if (c->proxy_key != NULL && !auth_proxy_trusted(c->srv->opts, c->proxy_key)) {
+        client_refuse(c, &PROXY_NOT_TRUSTED);
+        return;
+    }
     if (c->who != NULL) {
         client_login_renew(c);
         return;

@@ -96,6 +96,7 @@ struct client {
     char nonce[NONCE];          /* "" when none was sent */
     struct connect_opts opts;   /* options of CONNECT, secrets wiped after the check */
     char *user;                 /* authenticated name, or NULL */
+    char *proxy_key;            /* public key of the trusted proxy in between, or NULL */
     struct client_ws *ws;       /* values of the handshake; NULL for TCP clients */
     struct proxy_peer *proxied; /* the client behind a load balancer; NULL: the peer itself */
 };

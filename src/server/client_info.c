@@ -63,6 +63,7 @@ void client_info_of(const struct client *c, struct client_info *out)
         .name = c->opts.name,
         .lang = c->opts.lang,
         .version = c->opts.version,
+        .proxy_key = c->proxy_key,
         .account = c->account != NULL ? account_name(c->account) : ACCOUNT_GLOBAL,
         .account_tag = c->account != NULL ? account_tag(c->account) : ACCOUNT_GLOBAL,
         .user = client_user(c),

@@ -27,6 +27,7 @@ struct client_info {
     int64_t rtt_ns;
     uint64_t pending, in_msgs, in_bytes, out_msgs, out_bytes, stalls, nsubs;
     bool tls_first;
+    const char *proxy_key; /* of a trusted proxy in between */
     const char *name, *lang, *version, *account, *user, *tls_version, *tls_cipher;
     const char *account_tag; /* the account's name for people */
     const char *issuer;      /* key that signed the user, or the account of an nkey user */

@@ -37,6 +37,7 @@ static void fill_login(const struct client *c, struct login *q)
                         .port = client_port(c),
                         .cid = c->cid,
                         .kind = login_kind_of(c),
+                        .through_proxy = c->proxy_key != NULL,
                         .conn = c->conn,
                         .start_ns = c->start_wall_ns};
 }

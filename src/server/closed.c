@@ -50,6 +50,7 @@ static void keep_info(struct strings *s, struct client_info *i)
     }
     keep_text(s, &i->user);
     keep_text(s, &i->issuer);
+    keep_text(s, &i->proxy_key);
     /* reason and TLS names are literals or live in OpenSSL's tables */
 }
 

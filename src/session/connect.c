@@ -18,14 +18,23 @@ struct field {
         key, type, offsetof(struct connect_opts, member)                                           \
     }
 static const struct field fields[] = {
-    FIELD("verbose", F_BOOL, verbose),  FIELD("pedantic", F_BOOL, pedantic),
-    FIELD("echo", F_BOOL, echo),        FIELD("tls_required", F_BOOL, tls_required),
-    FIELD("headers", F_BOOL, headers),  FIELD("no_responders", F_BOOL, no_responders),
-    FIELD("protocol", F_INT, protocol), FIELD("user", F_STRING, user),
-    FIELD("pass", F_STRING, pass),      FIELD("auth_token", F_STRING, token),
-    FIELD("nkey", F_STRING, nkey),      FIELD("sig", F_STRING, sig),
-    FIELD("jwt", F_STRING, jwt),        FIELD("name", F_STRING, name),
-    FIELD("lang", F_STRING, lang),      FIELD("version", F_STRING, version),
+    FIELD("verbose", F_BOOL, verbose),
+    FIELD("pedantic", F_BOOL, pedantic),
+    FIELD("echo", F_BOOL, echo),
+    FIELD("tls_required", F_BOOL, tls_required),
+    FIELD("headers", F_BOOL, headers),
+    FIELD("no_responders", F_BOOL, no_responders),
+    FIELD("protocol", F_INT, protocol),
+    FIELD("user", F_STRING, user),
+    FIELD("pass", F_STRING, pass),
+    FIELD("auth_token", F_STRING, token),
+    FIELD("nkey", F_STRING, nkey),
+    FIELD("sig", F_STRING, sig),
+    FIELD("jwt", F_STRING, jwt),
+    FIELD("name", F_STRING, name),
+    FIELD("lang", F_STRING, lang),
+    FIELD("version", F_STRING, version),
+    FIELD("proxy_sig", F_STRING, proxy_sig),
 };
 
 static char *field_string(const json_t *value)
@@ -200,6 +209,7 @@ void connect_opts_forget(struct connect_opts *o)
     wipe_secret(&o->token);
     wipe_secret(&o->sig);
     wipe_secret(&o->jwt);
+    wipe_secret(&o->proxy_sig);
 }
 
 void connect_opts_fini(struct connect_opts *o)

@@ -10,6 +10,7 @@ struct connect_opts {
     bool verbose, pedantic, echo, tls_required, headers, no_responders;
     int protocol;
     char *user, *pass, *token, *nkey, *sig, *jwt, *name, *lang, *version;
+    char *proxy_sig;    /* the nonce, signed by a proxy in between */
     bool account_named; /* "account" or "new_account" was given: refused */
 };
 #define CONNECT_OPTS_INIT ((struct connect_opts){.verbose = true, .pedantic = true, .echo = true})

@@ -1,7 +1,7 @@
 # session: what clients and links of other servers share.
 noinst_LIBRARIES += %D%/libsession.a
 %C%_libsession_a_SOURCES = %D%/connect.c %D%/connect.h %D%/delivery.c %D%/delivery.h %D%/grants.c %D%/grants.h %D%/login.c %D%/login.h \
-	%D%/nonce.c %D%/nonce.h %D%/proxy.c %D%/proxy.h %D%/reason.c %D%/reason.h %D%/s2_pipe.c %D%/s2_pipe.h %D%/tls_setup.c %D%/tls_setup.h \
+	%D%/nonce.c %D%/nonce.h %D%/proxy.c %D%/proxy.h %D%/reason.c %D%/reason.h %D%/s2_pipe.c %D%/s2_pipe.h %D%/through_proxy.h %D%/tls_setup.c %D%/tls_setup.h \
 	%D%/trace.c %D%/trace.h
 %C%_libsession_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 

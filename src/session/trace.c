@@ -24,7 +24,7 @@ static size_t string_end(struct mf_slice json, size_t at, bool plain)
 
 static bool is_secret(struct mf_slice name)
 {
-    static const char *const names[] = {"pass", "auth_token", "nkey", "sig", "jwt"};
+    static const char *const names[] = {"pass", "auth_token", "nkey", "sig", "jwt", "proxy_sig"};
 
     for (size_t i = 0; i < MF_COUNT(names); i++)
         if (mf_eq_nocase(name, names[i]))

@@ -369,6 +369,7 @@ static void row_end(struct connz *z, const struct client_info *i, const struct c
                            : global               ? ACCOUNT_GLOBAL
                                                   : i->account_tag,
                            true);
+    page_proxy(&z->w, i->proxy_key);
     jsonw_end(&z->w);
     z->at++;
 }

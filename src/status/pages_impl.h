@@ -49,6 +49,8 @@ void page_accstatz(struct status *s, const char *const *only, size_t nonly, bool
                    struct doc *d, const char *key);
 /* Whether any of them is in use. */
 bool page_accstatz_any(struct status *s, const char *const *only, size_t nonly);
+/* The member "proxy", if there is one. */
+void page_proxy(struct jsonw *w, const char *key);
 void page_routez(struct status *s, struct jsonw *w, const char *key);
 void page_gatewayz(struct status *s, struct jsonw *w, const char *key);
 MF_MUSTCHECK int page_leafz(struct status *s, const struct leafz_query *q, struct doc *d,

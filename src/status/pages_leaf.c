@@ -68,6 +68,7 @@ static void row_begin(struct jsonw *w, const struct leaf_info *i)
 static void row_end(struct jsonw *w, const struct leaf_info *i)
 {
     jsonw_str(w, "compression", i->compression != NULL ? i->compression : "off");
+    page_proxy(w, i->proxy_key);
     jsonw_opt_str(w, "cluster", i->cluster);
     jsonw_opt_str(w, "domain", i->domain);
     jsonw_opt_str(w, "remote_account", i->remote_account);

@@ -253,6 +253,30 @@ static void varz_disk(struct jsonw *w)
     jsonw_end(w);
 }
 
+void page_proxy(struct jsonw *w, const char *key)
+{
+    if (key == NULL)
+        return;
+    jsonw_object(w, "proxy");
+    jsonw_str(w, "key", key);
+    jsonw_end(w);
+}
+
+static void varz_proxies(const struct options *o, struct jsonw *w)
+{
+    if (o->trusted_proxies.n == 0)
+        return;
+    jsonw_object(w, "proxies");
+    jsonw_array(w, "trusted");
+    for (size_t i = 0; i < o->trusted_proxies.n; i++) {
+        jsonw_object(w, NULL);
+        jsonw_str(w, "key", o->trusted_proxies.items[i]);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+    jsonw_end(w);
+}
+
 void page_labels(const struct options *o, struct jsonw *w)
 {
     page_names(w, "tags", &o->server_tags);
@@ -286,6 +310,7 @@ void page_varz(struct status *s, struct jsonw *w, const char *key)
     by_kind(w, "slow_consumer_stats", server_counters(s->server)->slow_consumers, l.slow);
     by_kind(w, "stale_connection_stats", server_counters(s->server)->stale_connections, l.stale);
     varz_disk(w);
+    varz_proxies(server_options(s->server), w);
     jsonw_end(w);
 }
 

@@ -279,9 +279,17 @@ static void tell_account(struct sys *y, struct account *a, struct client_info *i
     send_disconnect(y, a, NULL, i, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", why);
 }
 
+static const char *auth_failure(const struct login_refusal *no)
+{
+    bool proxy = no != NULL &&
+                 (no->reason == REASON_PROXY_NOT_TRUSTED || no->reason == REASON_PROXY_REQUIRED);
+
+    return proxy ? reason_text(no->reason) : "Authentication Failure";
+}
+
 void sys_auth_failed(struct sys *y, const struct client *c, const struct login_refusal *no)
 {
-    static const char reason[] = "Authentication Failure";
+    const char *reason = auth_failure(no);
     struct account *home;
     char subject[SUBJECT_CAP];
     struct client_info i;

@@ -17,7 +17,7 @@ EXTRA_DIST += \
 	%D%/operations.mjs %D%/pages.mjs %D%/permissions.mjs %D%/proxy_protocol.mjs %D%/reconnect.mjs %D%/reload.mjs %D%/streams_api.mjs %D%/sys.mjs %D%/system.mjs \
 	%D%/lib/backup.mjs %D%/backup_cli.mjs %D%/shortage.mjs %D%/snapshot.mjs %D%/snapshot_consumers.mjs %D%/lib/tar.mjs %D%/snapshot_tar.mjs %D%/tls.mjs %D%/websocket.mjs
 
-EXTRA_DIST += %D%/batches.mjs %D%/counters.mjs %D%/trace_messages.mjs %D%/schedules.mjs
+EXTRA_DIST += %D%/batches.mjs %D%/counters.mjs %D%/trace_messages.mjs %D%/trusted_proxies.mjs %D%/schedules.mjs
 
 EXTRA_DIST += \
 	%D%/lib/archive.mjs %D%/lib/js.mjs %D%/lib/reentry.mjs %D%/limits_streams.mjs %D%/markers.mjs %D%/publish_checks.mjs \

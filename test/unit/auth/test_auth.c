@@ -316,7 +316,7 @@ static void test_same_name_twice_or_a_bad_nkey_is_refused(void)
 static bool same(const struct auth *old, const struct auth *now, const char *name,
                  const char *account)
 {
-    return auth_same(old, now, &(struct auth_present){name, account, AUTH_STANDARD});
+    return auth_same(old, now, &(struct auth_present){name, account, AUTH_STANDARD, false});
 }
 
 /* A token of the websocket listener is no reason for a TCP client to stay; a user who may now only
@@ -330,8 +330,9 @@ static void test_reload_minds_the_kind_of_connection(void)
     struct options before = {.auth = {.set = true, .users = web, .nusers = 1}};
     char *types[] = {(char *)"WEBSOCKET"};
     struct auth *old = table(&ws_token), *now;
-    struct auth_present tcp = {"", "$G", AUTH_STANDARD}, ws = {"", "$G", AUTH_WEBSOCKET};
-    struct auth_present user = {"u", "$G", AUTH_STANDARD};
+    struct auth_present tcp = {"", "$G", AUTH_STANDARD, false},
+                        ws = {"", "$G", AUTH_WEBSOCKET, false};
+    struct auth_present user = {"u", "$G", AUTH_STANDARD, false};
 
     locked.auth = (struct options_auth){.set = true, .user = (char *)"a", .password = (char *)"b"};
     now = table(&locked);
@@ -371,27 +372,26 @@ static void test_reload_keeps_those_whose_secret_and_account_stayed(void)
     TEST_ASSERT_TRUE(same(open, open, "", "$G"));
     TEST_ASSERT_FALSE(same(open, now, "", "$G"));
     TEST_ASSERT_FALSE(same(old, open, "plain", "$G"));
-    TEST_ASSERT_EQUAL_INT(0, auth_renew(now, &(struct auth_present){"plain", "$G", 0}, &who));
+    TEST_ASSERT_EQUAL_INT(0,
+                          auth_renew(now, &(struct auth_present){"plain", "$G", 0, false}, &who));
     TEST_ASSERT_FALSE(perms_can_publish(who.perms, MF_LIT("b")));
     perms_release(who.perms);
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND,
-                          auth_renew(now, &(struct auth_present){"web", "$G", 0}, &who));
-    TEST_ASSERT_EQUAL_INT(0, auth_renew(open, &(struct auth_present){NULL, "$G", 0}, &who));
+                          auth_renew(now, &(struct auth_present){"web", "$G", 0, false}, &who));
+    TEST_ASSERT_EQUAL_INT(0, auth_renew(open, &(struct auth_present){NULL, "$G", 0, false}, &who));
     TEST_ASSERT_NULL(who.perms);
     auth_free(old);
     auth_free(now);
     auth_free(open);
 }
 
-/* A configuration that leaves the decision to JWTs, a callout or a proxy must not run open. */
+/* A configuration that leaves the decision to JWTs or a callout must not run open. */
 static void test_decisions_left_to_others_refuse_everybody(void)
 {
     struct options_user one[] = {{.user = (char *)"u", .password = (char *)"p"}};
     struct options jwt = {.operator_set = true};
     struct options_callout k = {.issuer = (char *)"A", .account = (char *)"$G"};
     struct options callout = {.auth = {.set = true, .callout = &k, .users = one, .nusers = 1}};
-    struct options proxied = {
-        .auth = {.set = true, .proxy_required = true, .users = one, .nusers = 1}};
     struct auth *a;
 
     a = table(&jwt);
@@ -401,13 +401,57 @@ static void test_decisions_left_to_others_refuse_everybody(void)
     a = table(&callout);
     TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "u", .pass = "p"));
     auth_free(a);
-    a = table(&proxied);
-    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "u", .pass = "p"));
+}
+
+/* What nats-server answers before it looks at a password.  Of the block it is said of all its
+ * users, which is more than nats-server does. */
+static void test_users_who_need_a_proxy(void)
+{
+    struct options_user some[] = {
+        {.user = (char *)"u", .password = (char *)"p"},
+        {.user = (char *)"h", .password = (char *)BCRYPT, .proxy_required = true},
+        {.user = (char *)"p", .password = (char *)"p", .proxy_required = true}};
+    struct options o = {.auth = {.set = true, .users = some, .nusers = 3}};
+    struct auth_request p = {.user = "p", .pass = "x"}, h = {.user = "h", .pass = "x"};
+    struct auth_request u = {.user = "u", .pass = "p"};
+    struct auth_identity who;
+    struct auth *a = table(&o), *b;
+
+    TEST_ASSERT_TRUE(auth_wants_proxy(a, &p));
+    p.pass = "p";
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, auth_check(a, &p, &who));
+    TEST_ASSERT_FALSE(auth_is_slow(a, &h));
+    TEST_ASSERT_FALSE(auth_wants_proxy(a, &u));
+    TEST_ASSERT_EQUAL_INT(0, auth_check(a, &u, &who));
+    p.through_proxy = h.through_proxy = true;
+    TEST_ASSERT_EQUAL_INT(0, auth_check(a, &p, &who));
+    TEST_ASSERT_TRUE(auth_is_slow(a, &h));
+    TEST_ASSERT_FALSE(auth_wants_proxy(a, &p));
+    o.auth.proxy_required = true;
+    b = table(&o);
+    TEST_ASSERT_TRUE(auth_wants_proxy(b, &u));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, auth_check(b, &u, &who));
+    TEST_ASSERT_FALSE(same(a, b, "u", "$G"));
+    TEST_ASSERT_TRUE(auth_same(a, b, &(struct auth_present){"u", "$G", AUTH_STANDARD, true}));
     auth_free(a);
-    one[0].proxy_required = true;
-    proxied.auth.proxy_required = false;
-    a = table(&proxied);
-    TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "u", .pass = "p"));
+    auth_free(b);
+}
+
+/* Anybody may come, but through a proxy. */
+static void test_a_proxy_may_be_all_that_is_needed(void)
+{
+    struct options o = {.auth = {.set = true, .proxy_required = true}};
+    struct auth_request r = {.user = NULL};
+    struct auth_identity who;
+    struct auth *a = table(&o);
+
+    TEST_ASSERT_TRUE(auth_required(a));
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, auth_check(a, &r, &who));
+    TEST_ASSERT_TRUE(auth_wants_proxy(a, &r));
+    r.through_proxy = true;
+    TEST_ASSERT_EQUAL_INT(0, auth_check(a, &r, &who));
+    TEST_ASSERT_FALSE(same(a, a, "", "$G"));
+    TEST_ASSERT_TRUE(auth_same(a, a, &(struct auth_present){"", "$G", AUTH_STANDARD, true}));
     auth_free(a);
 }
 
@@ -464,5 +508,7 @@ int main(void)
     RUN_TEST(test_reload_keeps_those_whose_secret_and_account_stayed);
     RUN_TEST(test_reload_minds_the_kind_of_connection);
     RUN_TEST(test_decisions_left_to_others_refuse_everybody);
+    RUN_TEST(test_users_who_need_a_proxy);
+    RUN_TEST(test_a_proxy_may_be_all_that_is_needed);
     return UNITY_END();
 }
