@@ -75,6 +75,12 @@ int64_t jetstream_now_ns(struct jetstream *js);  /* the steady clock: deadlines,
 int64_t jetstream_wall_ns(struct jetstream *js); /* the wall clock: schedules, pauses */
 /* Steps of the wall clock since the start; it is looked at every second. */
 const struct clock_steps *jetstream_clock_steps(const struct jetstream *js);
+/* Commits of several streams that were synced together. */
+struct jetstream_shared {
+    uint64_t syncs, commits, bytes;
+    uint64_t turned_away; /* commits that found the commit journal full, or not ready */
+};
+void jetstream_shared(const struct jetstream *js, struct jetstream_shared *out);
 const char *jetstream_domain(const struct jetstream *js); /* "": none */
 /* True if this server serves the API level that a request's header block asks for.  O(bytes). */
 bool jetstream_level_served(const struct jetstream *js, struct mf_slice hdr);

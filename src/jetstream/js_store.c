@@ -81,6 +81,16 @@ void js_store_close(struct jetstream *js)
     free(js->store_dir);
 }
 
+void jetstream_shared(const struct jetstream *js, struct jetstream_shared *out)
+{
+    struct store_journal_stats s = {0};
+
+    if (js->journal != NULL)
+        store_journal_stats(js->journal, &s);
+    *out = (struct jetstream_shared){
+        .syncs = s.entries, .commits = s.groups, .bytes = s.bytes, .turned_away = s.turned_away};
+}
+
 int jetstream_check(const struct options *o, struct mf_error *e)
 {
     char *dir;

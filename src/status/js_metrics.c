@@ -9,7 +9,6 @@
 
 #include "monitor/prom.h"
 #include "source/source.h"
-#include "store/store_journal.h"
 
 #include <stdlib.h>
 
@@ -327,15 +326,14 @@ static void scrub_write(struct js_status *st, struct mf_buf *b)
 
 static void journal_write(const struct js_status *st, struct mf_buf *b)
 {
-    struct store_journal_stats s = {0};
+    struct jetstream_shared s;
 
-    if (st->js->journal != NULL)
-        store_journal_stats(st->js->journal, &s);
+    jetstream_shared(st->js, &s);
     prom_metric(b, "mayfly_journal_entries_total", "counter",
                 "Syncs of the commit journal, each for commits of several streams.",
-                (double)s.entries);
+                (double)s.syncs);
     prom_metric(b, "mayfly_journal_commits_total", "counter",
-                "Commits of streams that were synced that way.", (double)s.groups);
+                "Commits of streams that were synced that way.", (double)s.commits);
     prom_metric(b, "mayfly_journal_bytes_total", "counter", "Bytes written to the commit journal.",
                 (double)s.bytes);
     prom_metric(b, "mayfly_journal_turned_away_total", "counter",
