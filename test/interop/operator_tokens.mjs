@@ -83,6 +83,12 @@ scenario("signers that the account does not know, and what is no user JWT: out",
     "the operator's key": shows(made(a, {}, { issuer_account: a.public }, {}, { signer: operator.key })),
     "the operator's signing key": shows(made(a, {}, {}, {}, { signer: operator.signing })),
     "signed by itself": shows(made(a, {}, { issuer_account: a.public }, {}, { signer: good.key, key: good.key })),
+    "signed by a server's key": shows(made(a, {}, { issuer_account: a.public }, {}, { signer: new Key("N") })),
+    "signed by a cluster's key": shows(made(a, {}, { issuer_account: a.public }, {}, { signer: new Key("C") })),
+    "about a subject that is no key": shows(made(a, { sub: "UNOBODY" })),
+    "an issuer_account that is a user": shows(made(a, {}, { issuer_account: good.public })),
+    "another kind": shows(made(a, {}, { type: "authorization_response" })),
+    "a generic one": shows(made(a, {}, { type: "generic" })),
     "an account JWT": (info) => ({ jwt: a.jwt(), sig: a.key.sign(info.nonce).toString("base64url") }),
     "an operator JWT": (info) => ({ jwt: operator.jwt(), sig: operator.key.sign(info.nonce).toString("base64url") }),
     "an activation": shows(Object.assign(a.user(), { jwt: a.activation(b, "x", "stream") })),
@@ -182,6 +188,13 @@ scenario("a user JWT without limits has none left, one beyond max_control_line i
   await w.out(shows(long), "maximum control line exceeded");
   const wider = await world(t, { config: "max_control_line: 16384" });
   (await wider.in(shows(wider.a.user("l", { tags: Array.from({ length: 400 }, (_, i) => `tag:${i}`) })))).close();
+});
+
+scenario("a user JWT of more than a megabyte is refused, whatever max_control_line says", async (t) => {
+  const w = await world(t, { config: "max_control_line: 4194304\nmax_payload: 4194304" });
+  const sized = (n) => w.a.user("l", { tags: ["t".repeat(n)] });
+  (await w.in(shows(sized(700000)))).close();
+  await w.out(shows(sized(1200000)));
 });
 
 // --- templates ---------------------------------------------------------------------------------------
