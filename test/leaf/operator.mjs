@@ -234,6 +234,7 @@ scenario("a reload takes the leaf's account away, and another brings it back", {
   await leafz(hub);
   leaf.reload(config([]));
   await until("no link", async () => (await hub.page("/leafz")).json.leafnodes === 0);
+  await logged(leaf, /Unable to lookup account A\w+ for solicited leafnode connection: account missing/);
   leaf.reload(config([l.a]));
   await leafz(hub);
   await linked(await nc(t, leaf, l.a.user()), await t.connect(hub, A));
