@@ -15,10 +15,13 @@ LEAF_LIBS = %D%/libleaf.a src/session/libsession.a src/ws/libws.a src/http/libht
 	src/router/librouter.a src/net/libnet.a src/config/libconfig.a src/jwt/libjwt.a src/cron/libcron.a src/loop/libloop.a $(PROTO_LIBS) $(TTL_LIBS) \
 	$(CODEC_LIBS) $(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(JANSSON_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS)
 LEAF_WORLD = test/support/leaf_world.c test/support/leaf_world.h
-UNIT_TESTS += test/unit/leaf/leaf test/unit/leaf/leaf_accept test/unit/leaf/leaf_announce test/unit/leaf/leaf_end test/unit/leaf/leaf_family test/unit/leaf/leaf_hostile
+UNIT_TESTS += test/unit/leaf/leaf test/unit/leaf/leaf_accept test/unit/leaf/leaf_announce test/unit/leaf/leaf_end test/unit/leaf/leaf_family test/unit/leaf/leaf_hostile test/unit/leaf/leaf_wants
 test_unit_leaf_leaf_SOURCES = test/unit/leaf/test_leaf.c $(LEAF_WORLD)
 test_unit_leaf_leaf_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
 test_unit_leaf_leaf_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)
+test_unit_leaf_leaf_wants_SOURCES = test/unit/leaf/test_leaf_wants.c $(LEAF_WORLD)
+test_unit_leaf_leaf_wants_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
+test_unit_leaf_leaf_wants_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)
 test_unit_leaf_leaf_accept_SOURCES = test/unit/leaf/test_leaf_accept.c $(LEAF_WORLD)
 test_unit_leaf_leaf_accept_LDADD = $(LEAF_LIBS) $(UNITY_LIBS) -lpthread
 test_unit_leaf_leaf_accept_CPPFLAGS = $(TEST_CPPFLAGS) $(UV_CFLAGS) $(OPENSSL_CFLAGS)

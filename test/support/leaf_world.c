@@ -78,6 +78,17 @@ static struct options *parse(const char *text, int port)
     return o;
 }
 
+static struct leaf_setup wants; /* these two members */
+
+void leaf_world_wants(void *(*ask)(void *arg, const char *name,
+                                   void (*done)(void *to, struct account *a, const char *why),
+                                   void *to),
+                      void (*cancel)(void *arg, void *want))
+{
+    wants.want_account = ask;
+    wants.want_cancel = cancel;
+}
+
 void leaf_world_open(struct leaf_world *w, struct loop *l, const char *name, const char *text,
                      int port)
 {
@@ -101,6 +112,8 @@ void leaf_world_open(struct leaf_world *w, struct loop *l, const char *name, con
                                .stall = stall,
                                .port = port_of,
                                .changed = changed,
+                               .want_account = wants.want_account,
+                               .want_cancel = wants.want_cancel,
                                .arg = w};
     demand(leaf_open(&w->lf, &setup, &e) == 0, e.text);
     if (w->o->leafnodes.listens)

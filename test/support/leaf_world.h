@@ -24,6 +24,11 @@ struct leaf_world {
 void leaf_world_open(struct leaf_world *w, struct loop *l, const char *name, const char *text,
                      int port);
 void leaf_world_close(struct leaf_world *w);
+/* leaf_setup.want_account and want_cancel of worlds that are opened later; NULL: none. */
+void leaf_world_wants(void *(*ask)(void *arg, const char *name,
+                                   void (*done)(void *to, struct account *a, const char *why),
+                                   void *to),
+                      void (*cancel)(void *arg, void *want));
 /* Replaces the configuration. */
 void leaf_world_reload(struct leaf_world *w, const char *text, int port);
 int leaf_world_port(const struct leaf_world *w); /* of its listener */
