@@ -209,6 +209,21 @@ scenario("from flat limits to tiers and back: streams go on", { only: "mayfly" }
   assert.equal((await c.info()).tiers, undefined);
 });
 
+scenario("TTL policies of the configuration name an account by its key", { only: "mayfly" }, async (t) => {
+  const operator = new Operator();
+  const [a, b] = ["A", "B"].map((name) => operator.account(name, { limits: STREAMS }));
+  const w = await World.start(t, operator, [a, b], { config: `${JS}\nttl { namespaces: [ { account: ${a.public}, stream: "S*", default: "1h" } ] }` });
+  const governed = [];
+  for (const account of [a, b]) {
+    const c = await Client.of(w, account);
+    assert.equal(await c.create("S", { allow_msg_ttl: true }), "ok");
+    governed.push((await c.nc.request("$MAYFLY.TTL.POLICY.S", "", { timeout: LIMIT_MS })).json().policy.default);
+  }
+  assert.deepEqual(governed, ["1h0m0s", ""]);
+  const streams = (await w.s.page(`/ttlz?acc=${a.public}`)).json.streams;
+  assert.deepEqual(streams.map((s) => [s.account, s.stream]), [[a.public, "S"]]);
+});
+
 // --- live changes ------------------------------------------------------------------------------------
 
 scenario("limits below what is used refuse publishes and remove nothing", async (t) => {
