@@ -160,7 +160,7 @@ static bool set_text(char **at, const char *text)
  * it is known as a callout's user. */
 static bool rename_user(const struct callout_login *l, struct login_user *u)
 {
-    return set_text(&u->shown, callout_shown(l->q, u->name)) &&
+    return set_text(&u->shown, callout_shown(l, u->name)) &&
            set_text(&u->name, l->sentinel->name) && set_text(&u->key, NULL) &&
            set_text(&u->jwt, NULL);
 }

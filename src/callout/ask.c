@@ -191,7 +191,8 @@ static void fill_client(const struct callout_login *l, struct jwt_auth_request *
     const struct connect_opts *k = q->connect;
     const struct login_user *u = l->sentinel;
     bool leaf = q->kind == LOGIN_LEAFNODE || q->kind == LOGIN_LEAFNODE_WS;
-    const char *user = callout_shown(q, NULL);
+    const struct options_user *nobody = callout_nobody(l);
+    const char *user = callout_shown(l, NULL);
 
     r->client = (struct jwt_client_info){.host = q->ip,
                                          .id = q->cid,
@@ -216,6 +217,11 @@ static void fill_client(const struct callout_login *l, struct jwt_auth_request *
                                            .lang = k->lang,
                                            .version = k->version,
                                            .protocol = k->protocol};
+    if (nobody != NULL) {
+        r->connect.nkey = nobody->nkey;
+        r->connect.user = nobody->user;
+        r->connect.pass = nobody->password;
+    }
 }
 
 /* The claims under "nats".  They hold what CONNECT holds, passwords too. */

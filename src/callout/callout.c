@@ -16,21 +16,30 @@ static bool is_leaf(const struct login *q)
     return q->kind == LOGIN_LEAFNODE || q->kind == LOGIN_LEAFNODE_WS;
 }
 
+static const struct options_user *find_nobody(const struct callout *c, const struct login *q)
+{
+    const struct connect_opts *k = q->connect;
+
+    if (mf_has_text(k->nkey) || mf_has_text(k->user) || mf_has_text(k->pass) ||
+        mf_has_text(k->token) || mf_has_text(k->jwt) || is_leaf(q))
+        return NULL;
+    return q->kind == LOGIN_WEBSOCKET && c->ws_nobody != NULL ? c->ws_nobody : c->nobody;
+}
+
+static const char *user_name(const struct options_user *u)
+{
+    return mf_has_text(u->nkey) ? u->nkey : u->user;
+}
+
 /* Whom CONNECT names in the file; a signature or a password is still to prove it. */
 static const char *claimed_user(const struct callout *c, const struct login *q)
 {
-    const struct options *o = c->setup.options;
     const struct connect_opts *k = q->connect;
+    const struct options_user *nobody = find_nobody(c, q);
 
-    if (mf_has_text(k->nkey))
-        return k->nkey;
-    if (mf_has_text(k->user))
-        return k->user;
-    if (mf_has_text(k->pass) || mf_has_text(k->token) || mf_has_text(k->jwt) || is_leaf(q))
-        return NULL;
-    return q->kind == LOGIN_WEBSOCKET && o->websocket.no_auth_user != NULL
-               ? o->websocket.no_auth_user
-               : o->no_auth_user;
+    if (nobody != NULL)
+        return user_name(nobody);
+    return mf_has_text(k->nkey) ? k->nkey : k->user;
 }
 
 /* Users of accounts that are not in allowed_accounts are for src/auth, which refuses the others. */
@@ -92,12 +101,19 @@ void callout_refuse(struct callout_login *l, const char *why)
     callout_refuse_as(l, &no);
 }
 
-const char *callout_shown(const struct login *q, const char *name)
+const struct options_user *callout_nobody(const struct callout_login *l)
 {
-    const struct connect_opts *k = q->connect;
+    return find_nobody(l->callout, l->q);
+}
+
+const char *callout_shown(const struct callout_login *l, const char *name)
+{
+    const struct connect_opts *k = l->q->connect;
 
     if (mf_has_text(name))
         return name;
+    if (callout_nobody(l) != NULL)
+        return user_name(callout_nobody(l));
     if (mf_has_text(k->nkey))
         return k->nkey;
     if (mf_has_text(k->user))
@@ -175,10 +191,31 @@ static int renew_user(void *arg, struct account *a, struct login_user *u, struct
     return 0;
 }
 
+static const struct options_user *find_user(const struct options *o, const char *name)
+{
+    const struct options_user *found = NULL;
+
+    for (size_t a = 0; name != NULL && a <= o->naccounts; a++) {
+        const struct options_user *u = a > 0 ? o->accounts[a - 1].users : o->auth.users;
+        size_t n = a > 0 ? o->accounts[a - 1].nusers : o->auth.nusers;
+        for (size_t i = 0; i < n && found == NULL; i++)
+            found = strcmp(user_name(&u[i]), name) == 0 ? &u[i] : NULL;
+    }
+    return found;
+}
+
+static void use_options(struct callout *c, const struct options *o)
+{
+    c->setup.options = o;
+    c->nobody = find_user(o, o->no_auth_user);
+    c->ws_nobody = find_user(o, o->websocket.no_auth_user);
+}
+
 void callout_open(struct callout *c, const struct callout_setup *s)
 {
     *c = (struct callout){.setup = *s, .work = {.name = "logins"}};
     mf_list_init(&c->logins);
+    use_options(c, s->options);
     if (s->op == NULL && s->options->auth.callout == NULL)
         return;
     c->service = (struct login_service){.arg = c,
@@ -214,7 +251,7 @@ void callout_reload(struct callout *c, const struct options *o)
 {
     struct mf_list *pos;
 
-    c->setup.options = o;
+    use_options(c, o);
     if (c->service.decides == NULL)
         return;
     mf_list_each(pos, &c->logins) find_gone(c, mf_container(pos, struct callout_login, link));

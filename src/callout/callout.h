@@ -39,6 +39,8 @@ struct callout {
      * auth_callout in the configuration. */
     struct login_service service;
     struct callout_setup setup;
+    /* The users of the file for clients without credentials, over TCP and WebSocket, or NULL. */
+    const struct options_user *nobody, *ws_nobody;
     struct mf_list logins; /* callout_login.link */
     size_t nlogins;
     struct work_owner work;

@@ -38,8 +38,10 @@ struct callout_login {
 void callout_accept(struct callout_login *l, const struct login_result *r);
 void callout_refuse(struct callout_login *l, const char *why);
 void callout_refuse_as(struct callout_login *l, const struct login_refusal *no);
+/* The user of the file for a client without credentials; NULL: it has some, or there is none. */
+const struct options_user *callout_nobody(const struct callout_login *l);
 /* The user to show: the name that the service gave, or what CONNECT said; "" if neither did. */
-const char *callout_shown(const struct login *q, const char *name);
+const char *callout_shown(const struct callout_login *l, const char *name);
 /* A number in the claims of a user; absent ones are 0, and no limit. */
 int64_t callout_limit(int64_t claimed);
 

@@ -115,7 +115,7 @@ static struct placed_user *new_user(const struct callout_login *l, const struct 
         return NULL;
     p->u.refs = 1;
     p->u.free = free_user;
-    p->u.shown = mf_slice_dup(mf_str(callout_shown(l->q, user->name)));
+    p->u.shown = mf_slice_dup(mf_str(callout_shown(l, user->name)));
     p->deadline_ns = user_rights_deadline(user, window_end_ns);
     p->max_subs = callout_limit(g->subs);
     p->max_payload = callout_limit(g->payload);

@@ -51,6 +51,18 @@ scenario("who claims to be one of auth_users and proves to be another is not let
   assert.equal(w.service.requests.length, 0);
 });
 
+scenario("no_auth_user: clients without credentials are asked about as this user", async (t) => {
+  for (const [user, more, requests] of [["file", "", 1], ["auth", "", 0], ["other", "allowed_accounts: [APP]", 0]]) {
+    const w = await Asked.start(t, good, { more, extra: `no_auth_user: ${user}\n` });
+    const r = await w.in({});
+    assert.equal(w.service.requests.length, requests);
+    if (requests) assert.deepEqual(w.service.last.q.connect_opts, { user: "file", pass: "file", protocol: 1 });
+    assert.equal((await w.conn(r)).authorized_user, user);
+    await w.in(ANYBODY);
+    assert.equal(w.service.last.q.connect_opts.user, "x");
+  }
+});
+
 scenario("the request: who asks, for whom, and until when", async (t) => {
   const w = await Asked.start(t, good, { timeout: 40, extra: 'server_name: s1\nserver_tags: ["a:b"]\n' });
   const r = await w.in({ ...ANYBODY, name: "n" });
