@@ -415,6 +415,7 @@ int wiring_start(struct wiring *w, struct server_setup *setup, struct mf_error *
     jwt_key_random(&w->key, NKEY_SERVER);
     jwt_key_random(&w->curve, NKEY_CURVE);
     setup->id = w->key.text;
+    setup->xkey = w->curve.text;
     setup->login = &w->callout.service;
     setup->modules = w->modules;
     setup->nmodules = MF_COUNT(w->modules);

@@ -72,6 +72,8 @@ static void free_login(struct callout_login *l)
     login_user_release(l->sentinel);
     account_release(l->account);
     free(l->xkey);
+    if (l->response != NULL)
+        explicit_bzero(l->response, l->nresponse); /* the JWT of a user */
     free(l->response);
     free(l);
 }

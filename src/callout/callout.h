@@ -11,7 +11,7 @@
  * the login is refused.
  *
  * Cost: a login is one signature, two checks of signatures (about 0.2 ms together, responses in
- * time slices) and the bytes of its JWTs; while it waits, about 700 bytes.  At most CALLOUT_MOST
+ * time slices) and the bytes of its JWTs; while it waits, about 1.6 KB.  At most CALLOUT_MOST
  * logins wait, and none of them waits for another's response. */
 #ifndef MAYFLY_CALLOUT_H
 #define MAYFLY_CALLOUT_H

@@ -78,6 +78,7 @@ void info_render(const struct client *c, struct mf_buf *out, bool after_connect)
     jsonw_opt_bool(&w, "jetstream", s->jetstream);
     info_client(&w, c, after_connect);
     jsonw_i64(&w, "api_lvl", SERVER_API_LEVEL);
+    jsonw_opt_str(&w, "xkey", s->setup.xkey);
     jsonw_end(&w);
     mf_buf_puts(out, " \r\n");
 }

@@ -51,6 +51,7 @@ struct server_setup {
     void *stopped_arg;
     const char *program; /* argv[0], names the ports file */
     const char *id;      /* "N..."; NULL: the server makes one up */
+    const char *xkey;    /* "X...", announced in INFO: services may seal for it; NULL: none */
     /* Opened in this order, closed in the reverse order; valid until server_free(). */
     const struct server_module *modules;
     size_t nmodules;

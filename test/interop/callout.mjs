@@ -1,6 +1,7 @@
 // callout.mjs: an auth callout in the configuration: who is asked about, what the service may answer, and what a client may do then.
 import assert from "node:assert/strict";
 import net from "node:net";
+import WebSocket from "ws";
 import { certs, tlsBlock } from "./lib/certs.mjs";
 import { Asked, Key, Service, SUBJECT, accounts, callout, createCurve, now, token } from "./lib/callout.mjs";
 import { userInfo } from "./lib/operator.mjs";
@@ -210,6 +211,7 @@ scenario("a sealed request is answered sealed or in clear", async (t) => {
   assert.equal(m.string().slice(0, 4), "xkv1");
   assert.match(xkey, /^X[A-Z2-7]{55}$/);
   assert.equal(q.server_id.xkey, xkey);
+  assert.equal((await t.raw(w.s)).info.xkey, xkey);
   answer = good;
   await w.in(ANYBODY);
   answer = (q, s, { xkey }) => s.seal(s.response(q, { signer: other, nats: { jwt: s.user(q) } }), xkey); // the seal proves who it is
@@ -418,6 +420,18 @@ scenario("a second CONNECT is asked about again", async (t) => {
   await r.connect({ user: "OTHER" });
   assert.equal(w.service.requests.length, 2);
   assert.deepEqual(pick(await w.conn(r), "authorized_user account"), { authorized_user: "OTHER", account: "OTHER" });
+});
+
+scenario("a client over WebSocket", async (t) => {
+  const w = await Asked.start(t, good, { extra: 'websocket { listen: "127.0.0.1:-1", no_tls: true }\n' });
+  const ws = new WebSocket(w.s.ws);
+  t.after(() => ws.terminate());
+  let text = "";
+  ws.on("message", (d) => (text += d));
+  await new Promise((ok, bad) => ws.on("open", ok).on("error", bad));
+  ws.send('CONNECT {"verbose":false,"user":"x","pass":"y"}\r\nPING\r\n');
+  await until("PONG", () => text.includes("PONG"));
+  assert.deepEqual(pick(w.service.last.q.client_info, "user kind type"), { user: "x", kind: "Client", type: "websocket" });
 });
 
 scenario("TLS: version, cipher and the client's verified certificates are told", async (t) => {
