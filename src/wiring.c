@@ -246,6 +246,11 @@ static void leaf_changed(void *arg, const struct leaf_link *l, bool up)
     status_leaf_changed(((struct wiring *)arg)->status, l, up);
 }
 
+static void leaf_refused(void *arg, const struct leaf_link *l, const struct login_refusal *no)
+{
+    status_leaf_refused(((struct wiring *)arg)->status, l, no);
+}
+
 static void accept_leaf(void *arg, struct net_conn *c, bool ws)
 {
     leaf_accept(((struct wiring *)arg)->leaf, c, ws);
@@ -309,6 +314,7 @@ static int open_leaf(void *arg, struct server *s, const struct options *o, struc
                                .logins = &w->callout.service,
                                .port = leaf_port,
                                .changed = leaf_changed,
+                               .refused = leaf_refused,
                                .arg = w};
 
     if (w->op != NULL) {

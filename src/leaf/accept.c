@@ -255,6 +255,8 @@ void accept_refused_by(struct leaf_link *l, const struct login_refusal *no)
         log_debug("%s - %s", link_label(l, label), no->why);
     link_log_error(l, "authentication error%s%s%s", key != NULL ? " - JWT User \"" : "",
                    key != NULL ? key : "", key != NULL ? "\"" : "");
+    if (no->account != NULL && l->leaf->setup.refused != NULL)
+        l->leaf->setup.refused(l->leaf->setup.arg, l, no);
     link_close(l, no->err, no->reason);
 }
 

@@ -245,9 +245,11 @@ void leaf_each(const struct leaf *lf, void (*visit)(void *arg, const struct leaf
 
 void leaf_info_of(const struct leaf_link *l, struct leaf_info *out)
 {
+    const struct account *in = l->account;
+
     *out = (struct leaf_info){.id = l->id,
-                              .account = account_name(l->account),
-                              .account_tag = account_tag(l->account),
+                              .account = in != NULL ? account_name(in) : NULL,
+                              .account_tag = in != NULL ? account_tag(in) : NULL,
                               .name = l->name,
                               .ip = net_conn_ip(l->conn),
                               .port = net_conn_port(l->conn),

@@ -39,6 +39,8 @@ struct leaf_setup {
     int (*port)(void *arg);
     /* A link became usable (up), or a usable one ended. */
     void (*changed)(void *arg, const struct leaf_link *l, bool up);
+    /* The service of an auth callout refused a server that attaches; NULL: nobody wants to know. */
+    void (*refused)(void *arg, const struct leaf_link *l, const struct login_refusal *no);
     /* Accounts that are loaded when somebody needs them.  want_account() looks for the account of a
      * remote before each attempt to dial: done() is called once, never from inside, unless the
      * returned request is cancelled before.  a NULL: it cannot be used, and why.  NULL: no memory.
@@ -73,7 +75,7 @@ bool leaf_close(struct leaf *lf, void (*closed)(void *arg), void *arg);
 const struct leaf_totals *leaf_totals(const struct leaf *lf);
 uint32_t leaf_count(const struct leaf *lf); /* usable links */
 
-struct leaf_info {
+struct leaf_info { /* account: NULL until it is let in */
     uint64_t id;
     const char *account, *account_tag, *name, *ip;
     int port;

@@ -82,6 +82,17 @@ void status_leaf_changed(struct status *s, const struct leaf_link *l, bool up)
     sys_leaf_changed(s->sys, accounts_get(s->accounts, i.account), &i, up);
 }
 
+void status_leaf_refused(struct status *s, const struct leaf_link *l,
+                         const struct login_refusal *no)
+{
+    struct client_info i;
+
+    if (s == NULL)
+        return;
+    page_leaf_client(l, &i);
+    sys_leaf_refused(s->sys, &i, no);
+}
+
 void status_leaving(struct status *s)
 {
     sys_shutdown(s);

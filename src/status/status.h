@@ -27,6 +27,10 @@ void status_show_operator(struct status *s, struct operator* op);
 void status_show_leaf(struct status *s, struct leaf *lf);
 /* A link became usable, or a usable one ended.  NULL is fine. */
 void status_leaf_changed(struct status *s, const struct leaf_link *l, bool up);
+/* The event of an auth callout's refusal, in its account. */
+struct login_refusal;
+void status_leaf_refused(struct status *s, const struct leaf_link *l,
+                         const struct login_refusal *no);
 
 /* The client that published a message (router_msg.origin), as JSON for audit events; false: the
  * server itself published it. */

@@ -279,6 +279,12 @@ static void tell_account(struct sys *y, struct account *a, struct client_info *i
     send_disconnect(y, a, NULL, i, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", why);
 }
 
+void sys_leaf_refused(struct sys *y, struct client_info *i, const struct login_refusal *no)
+{
+    if (y != NULL && !y->silent && no->why != NULL)
+        tell_account(y, no->account, i, no->why);
+}
+
 static const char *auth_failure(const struct login_refusal *no)
 {
     bool proxy = no != NULL &&

@@ -131,6 +131,7 @@ void sys_client_left(struct sys *y, const struct client *c);
 /* A link of the account became usable or ended. */
 void sys_leaf_changed(struct sys *y, struct account *a, const struct client_info *i, bool up);
 void sys_auth_failed(struct sys *y, const struct client *c, const struct login_refusal *no);
+void sys_leaf_refused(struct sys *y, struct client_info *i, const struct login_refusal *no);
 void sys_lame_duck(struct status *s);
 void sys_shutdown(struct status *s); /* the last event */
 void sys_send_stats(struct sys *y);  /* on the broadcast subject, if it has subscribers */

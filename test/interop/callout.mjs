@@ -472,9 +472,12 @@ scenario("servers that attach are asked about, too", async (t) => {
   assert.equal(q.connect_opts.protocol >= 1, true);
   const link = await until("the link", async () => (await w.s.page("/leafz")).json.leafs?.[0]);
   assert.equal(link.account, "APP");
+  const events = await w.events();
   const bad = await attach("bad");
   await bad.logged(/Leafnode Error 'Authorization Violation'/);
   await w.s.logged(/\[WRN\] Auth callout service returned an error: no/);
+  const { reason, client } = await until("the event", () => events[0]);
+  assert.deepEqual([reason, ...whoWas(client)], ["Auth callout service returned an error: no", "AUTH", "bad", "Leafnode"]);
   await attach("auth");
   await until("the second link", async () => (await w.s.page("/leafz")).json.leafs?.some((l) => l.account === "AUTH"));
   assert.equal(service(w, "auth"), undefined);
@@ -492,6 +495,7 @@ scenario("the service behind a leaf link", async (t) => {
   assert.equal(w.service.requests.length, 3);
 });
 
+const whoWas = (client) => [client.acc, client.user, client.kind];
 const service = (w, user) => w.service.requests.find((r) => r.q.connect_opts.user === user)?.q;
 
 // --- configuration -----------------------------------------------------------------------------------
