@@ -65,6 +65,15 @@ void js_config_write(struct js_status *st, struct jsonw *w, bool paths)
     jsonw_end(w);
 }
 
+void js_account_write(const struct js_status *st, struct jsonw *w, const char *name)
+{
+    const struct account *a = accounts_get(st->js->accounts, name);
+
+    jsonw_str(w, "account", name);
+    if (a != NULL && strcmp(account_tag(a), name) != 0)
+        jsonw_str(w, "account_tag", account_tag(a));
+}
+
 void js_limits_write(struct js_status *st, struct jsonw *w)
 {
     const struct options_jetstream *js = &st->js->options->jetstream;

@@ -87,5 +87,7 @@ void js_stats_write(struct js_status *st, struct jsonw *w);
 /* "config" and "limits".  paths: where it stores, too. */
 void js_config_write(struct js_status *st, struct jsonw *w, bool paths);
 void js_limits_write(struct js_status *st, struct jsonw *w);
+/* "account", and "account_tag" where its name for people is another one.  O(1). */
+void js_account_write(const struct js_status *st, struct jsonw *w, const char *name);
 
 #endif

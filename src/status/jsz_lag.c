@@ -119,7 +119,7 @@ bool jsz_lag_write(struct jsz_lag *l, struct doc *d, int64_t now_ns)
     }
     if (c != NULL) {
         jsonw_object(&d->w, NULL);
-        jsonw_str(&d->w, "account", l->walk->accounts[g->account]);
+        js_account_write(l->walk->st, &d->w, l->walk->accounts[g->account]);
         consumer_info_json_write(&d->w, c, now_ns, false);
         jsonw_end(&d->w);
     }

@@ -69,6 +69,8 @@ static void row_end(struct jsonw *w, const struct leaf_info *i)
 {
     jsonw_str(w, "compression", i->compression != NULL ? i->compression : "off");
     page_proxy(w, i->proxy_key);
+    if (strcmp(i->account_tag, i->account) != 0)
+        jsonw_str(w, "account_tag", i->account_tag);
     jsonw_opt_str(w, "cluster", i->cluster);
     jsonw_opt_str(w, "domain", i->domain);
     jsonw_opt_str(w, "remote_account", i->remote_account);

@@ -161,7 +161,7 @@ void ttl_forecast_end(struct ttl_forecast *f, struct stream *s, const char *acco
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-static void write_cliffs(const struct ttl_forecast *f, struct jsonw *w)
+static void write_cliffs(const struct ttl_forecast *f, const struct js_status *st, struct jsonw *w)
 {
     jsonw_array(w, "cliffs");
     for (size_t i = 0; i < f->cliffs; i++) {
@@ -169,7 +169,7 @@ static void write_cliffs(const struct ttl_forecast *f, struct jsonw *w)
         if (c->account == NULL || c->stream == NULL)
             continue; /* no memory for its name */
         jsonw_object(w, NULL);
-        jsonw_str(w, "account", c->account);
+        js_account_write(st, w, c->account);
         jsonw_str(w, "stream", c->stream);
         jsonw_time(w, "at", c->at_ns);
         jsonw_u64(w, "msgs", c->msgs);
@@ -178,7 +178,7 @@ static void write_cliffs(const struct ttl_forecast *f, struct jsonw *w)
     jsonw_end(w);
 }
 
-void ttl_forecast_write(const struct ttl_forecast *f, struct jsonw *w)
+void ttl_forecast_write(const struct ttl_forecast *f, const struct js_status *st, struct jsonw *w)
 {
     uint64_t soon = 0;
     char text[CLOCK_TEXT];
@@ -198,6 +198,6 @@ void ttl_forecast_write(const struct ttl_forecast *f, struct jsonw *w)
     jsonw_u64(w, "infinite", f->lives.infinite);
     jsonw_bool(w, "bytes_sampled", f->sampled);
     ttl_json_blurred(w, f->blurred_ns);
-    write_cliffs(f, w);
+    write_cliffs(f, st, w);
     jsonw_end(w);
 }

@@ -110,7 +110,7 @@ static void write_list(struct ttlz *z, struct jsonw *w, struct stream *s)
 static void write_stream(struct ttlz *z, struct jsonw *w, struct stream *s)
 {
     jsonw_object(w, NULL);
-    jsonw_str(w, "account", z->walk.accounts[z->walk.at]);
+    js_account_write(z->st, w, z->walk.accounts[z->walk.at]);
     ttl_json_policy(w, s, stream_policy(s));
     write_counts(z, w, s);
     if (z->q.state) {
@@ -144,7 +144,7 @@ static struct ttlz *ttlz_new(struct js_status *st)
     return z;
 }
 
-static bool is_wanted(const struct ttlz_query *q, const char *account, struct stream *s)
+static bool is_wanted(const struct ttlz_query *q, const struct account *a, struct stream *s)
 {
     const struct stream_config *c = stream_config(s);
 
@@ -153,7 +153,8 @@ static bool is_wanted(const struct ttlz_query *q, const char *account, struct st
     if (q->copies && c->mirror == NULL && c->sources.n == 0)
         return false;
     return !mf_has_text(q->find) || strcasestr(stream_name(s), q->find) != NULL ||
-           strcasestr(account, q->find) != NULL;
+           strcasestr(account_name(a), q->find) != NULL ||
+           strcasestr(account_tag(a), q->find) != NULL;
 }
 
 static bool is_shown(const struct ttlz *z)
@@ -242,7 +243,7 @@ static void visit_next(struct ttlz *z, struct doc *d)
     if ((mf_has_text(z->q.account) && strcmp(k->accounts[k->at], z->q.account) != 0) ||
         !js_walk_item(k, d, &x))
         js_walk_next_account(k);
-    else if (x.stream != NULL && is_wanted(&z->q, k->accounts[k->at], x.stream)) {
+    else if (x.stream != NULL && is_wanted(&z->q, k->ja->account, x.stream)) {
         if (begin_visit(z, x.stream) != 0)
             doc_fail(d, MF_NOMEM, "out of memory");
         else if (!look_ahead(z))
@@ -309,7 +310,7 @@ static bool end_step(struct doc *d, void *state)
     if (z->q.sum)
         write_sum(z, &d->w);
     if (z->forecast != NULL)
-        ttl_forecast_write(z->forecast, &d->w);
+        ttl_forecast_write(z->forecast, z->st, &d->w);
     if (z->spent_ns > 0) /* so that a reader can ask less often where it is much */
         jsonw_f64(&d->w, "cost_ms", (double)z->spent_ns / 1e6);
     jsonw_end(&d->w);

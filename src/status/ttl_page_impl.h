@@ -18,7 +18,8 @@ MF_MUSTCHECK int ttl_forecast_begin(struct ttl_forecast *f, struct stream *s); /
 bool ttl_forecast_step(struct ttl_forecast *f, size_t steps); /* true: there is more */
 /* s NULL: the stream was deleted, and does not count. */
 void ttl_forecast_end(struct ttl_forecast *f, struct stream *s, const char *account);
-void ttl_forecast_write(const struct ttl_forecast *f, struct jsonw *w); /* "forecast": {...} */
-void ttl_forecast_free(struct ttl_forecast *f);                         /* NULL is fine */
+void ttl_forecast_write(const struct ttl_forecast *f, const struct js_status *st,
+                        struct jsonw *w);       /* "forecast": {...} */
+void ttl_forecast_free(struct ttl_forecast *f); /* NULL is fine */
 
 #endif

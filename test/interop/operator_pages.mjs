@@ -1,6 +1,7 @@
 // operator_pages.mjs: operator mode on pages, in events and in what services are told of who asks.
 import assert from "node:assert/strict";
 import { Key, Operator, STREAMS, World, decode, isMayfly, now, userInfo } from "./lib/operator.mjs";
+import { consume, create, openBrowser, openTab, publish, shows } from "./lib/page.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
@@ -284,6 +285,33 @@ scenario("$SYS.REQ.USER.INFO of a sentinel's connection with a user name", async
   const w = await World.start(t, operator, [a], { config: `default_sentinel: "${sentinel.jwt}"` });
   assert.deepEqual(await userInfo(await t.connect(w.s, { user: "sue", pass: "x" })), { user: "sue", account: a.public, account_name: "A", user_name: "guest" });
   assert.deepEqual(await userInfo(await t.connect(w.s)), { user: sentinel.public, account: a.public, account_name: "A", user_name: "guest" });
+});
+
+// --- Mayfly's own pages ------------------------------------------------------------------------------
+
+scenario("the web page and its JSON name accounts by their names, beside their keys", { only: "mayfly" }, async (t) => {
+  const w = await world(t, { nats: { limits: STREAMS }, config: 'jetstream { store_dir: "DIR/js" }' });
+  const nc = await w.connect(w.a.user("ann"), { name: "watcher" });
+  await create(nc, { name: "S", subjects: ["s.>"], allow_msg_ttl: true });
+  await create(nc, { name: "COPY", mirror: { name: "S" } });
+  await consume(nc, "S", { durable_name: "reader" });
+  await publish(nc, "s.1", "1h");
+  const both = { account: w.a.public, account_tag: "Apple" };
+  const find = async (text) => (await w.s.page(`/ttlz?find=${text}`)).json.streams;
+  for (const text of ["appl", w.a.public.slice(3, 20)]) assert.equal((await find(text)).length, 2, text);
+  assert.equal((await find("birch")).length, 0);
+  has((await find("apple"))[0], both);
+  has((await w.s.page("/jsz?lagging=5")).json.lagging[0], both);
+  const page = await openTab(await openBrowser(t), `${w.s.http}/`);
+  for (const list of ["streams", "consumers", "copies", "connections"]) {
+    await page.locator(`#${list}`).scrollIntoViewIfNeeded();
+    await shows(page, "Apple", `#${list}-list`);
+    assert.ok(!(await page.locator(`#${list}-list`).innerText()).includes(w.a.public), list);
+  }
+  await page.locator("#streams-list button", { hasText: /^S$/ }).click();
+  await shows(page, "Apple › S", "#detail-title");
+  await shows(page, "reader", "#detail");
+  assert.deepEqual(page.faults, []);
 });
 
 // --- secrets -----------------------------------------------------------------------------------------

@@ -136,10 +136,10 @@ async function readDetail() {
   parts.consumers.show(lag.json.lagging ?? []);
 }
 
-export function openDetail(account, stream) {
+export function openDetail(account, stream, shown) {
   open = { account, stream };
   parts = buildParts();
-  setText(byId("detail-title"), `${account} › ${stream}`);
+  setText(byId("detail-title"), `${shown} › ${stream}`);
   byId("detail").showModal(); // Escape closes it, and the focus returns
   job.now();
 }

@@ -24,7 +24,7 @@ export function describe(f, span) {
 }
 
 function describeCliff(c, span) {
-  return `${c.account} › ${c.stream}: ${text.count(c.msgs)} messages expire within one minute at ${text.clock(c.at, span)}`;
+  return `${text.account(c)} › ${c.stream}: ${text.count(c.msgs)} messages expire within one minute at ${text.clock(c.at, span)}`;
 }
 
 export function drawForecast(place, f, span, title) {

@@ -24,7 +24,7 @@ function describeConsumer(c) {
 
 export function consumerColumns(withStream) {
   return [
-    { title: "Consumer", class: "name", fill: (cell, c) => fillText(cell, c.name, withStream ? `${c.account} › ${c.stream_name}` : "") },
+    { title: "Consumer", class: "name", fill: (cell, c) => fillText(cell, c.name, withStream ? `${text.account(c)} › ${c.stream_name}` : "") },
     { title: "Lag", class: "number", fill: (cell, c) => setText(cell, text.count(c.num_pending + c.num_ack_pending)) },
     { title: "To deliver", class: "number", fill: (cell, c) => setText(cell, text.count(c.num_pending)) },
     { title: "Waits for ack", class: "number", fill: (cell, c) => setText(cell, text.count(c.num_ack_pending)) },
@@ -52,7 +52,7 @@ function makeConsumers(place) {
 
 function listOrigins(streams) {
   return streams.flatMap((s) => [...(s.mirror ? [{ ...s.mirror, kind: "mirror" }] : []), ...(s.sources ?? []).map((o) => ({ ...o, kind: "source" }))]
-    .map((o, i) => ({ ...o, account: s.account, stream: s.stream, i })));
+    .map((o, i) => ({ ...o, account: s.account, account_tag: s.account_tag, stream: s.stream, i })));
 }
 
 // active: nanoseconds since the upstream was heard of; -1: never.
@@ -66,7 +66,7 @@ function makeCopies(place, again) {
     label: "Mirrors and sources", keyOf: (o) => `${o.account} ${o.stream} ${o.i}`,
     empty: "No mirrors or sources: every stream of this server has its own messages.",
     columns: [
-      { title: "Stream", class: "name", fill: (cell, o) => fillText(cell, o.stream, o.account) },
+      { title: "Stream", class: "name", fill: (cell, o) => fillText(cell, o.stream, text.account(o)) },
       { title: "Upstream", class: "name", fill: (cell, o) => fillText(cell, o.name, o.external ? `through ${o.external.api}` : "") },
       { title: "Kind", fill: (cell, o) => setText(cell, o.kind) },
       { title: "Lag", class: "number", fill: (cell, o) => setText(cell, text.plural(o.lag, "message")) },
@@ -93,7 +93,7 @@ function makeLeafs(place) {
     label: "Leaf links", empty: "", keyOf: (l) => `${l.name} ${l.ip} ${l.port}`,
     columns: [
       { title: "Remote", class: "name", fill: (cell, l) => fillText(cell, l.name || "unnamed", `${l.ip}:${l.port}`) },
-      { title: "Account", class: "name", fill: (cell, l) => setText(cell, l.account ?? "") },
+      { title: "Account", class: "name", fill: (cell, l) => setText(cell, text.account(l)) },
       { title: "Round trip", class: "number", fill: (cell, l) => setText(cell, text.goDuration(l.rtt ?? "") || "unknown") },
       { title: "Messages in", class: "number", fill: (cell, l) => setText(cell, text.count(l.in_msgs ?? 0)) },
       { title: "Messages out", class: "number", fill: (cell, l) => setText(cell, text.count(l.out_msgs ?? 0)) },
@@ -113,7 +113,7 @@ function makeConnections(place, again) {
   const table = new Table(place, {
     label: "Connections", keyOf: (c) => c.cid, empty: "No client is connected.",
     columns: [
-      { title: "Client", class: "name", fill: (cell, c) => fillText(cell, c.name || `connection ${c.cid}`, [c.account ?? "", `${c.ip}:${c.port}`].filter(Boolean).join(" · ")) },
+      { title: "Client", class: "name", fill: (cell, c) => fillText(cell, c.name || `connection ${c.cid}`, [c.account === undefined ? "" : (c.name_tag ?? c.account), `${c.ip}:${c.port}`].filter(Boolean).join(" · ")) },
       { title: "Library", fill: (cell, c) => setText(cell, [c.lang, c.version].filter(Boolean).join(" ")) },
       { title: "Up", class: "number", fill: (cell, c) => setText(cell, c.uptime) },
       { title: "Messages in", class: "number", fill: (cell, c) => setText(cell, text.count(c.in_msgs)) },

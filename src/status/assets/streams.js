@@ -51,13 +51,14 @@ export function shareOf(stats) {
 function fillName(cell, s) {
   if (cell.firstChild === null) {
     const button = make("button", { type: "button", "aria-haspopup": "dialog" });
-    button.addEventListener("click", () => openDetail(cell.dataset.account, cell.dataset.stream));
+    button.addEventListener("click", () => openDetail(cell.dataset.account, cell.dataset.stream, cell.dataset.shown));
     cell.append(button, make("small"));
   }
   cell.dataset.account = s.account;
   cell.dataset.stream = s.stream; // what is shown may have characters replaced
   setText(cell.firstChild, s.stream);
-  setText(cell.lastChild, s.mirror !== undefined ? `${s.account} · mirror of ${s.mirror.name}` : s.account);
+  cell.dataset.shown = text.account(s);
+  setText(cell.lastChild, s.mirror !== undefined ? `${text.account(s)} · mirror of ${s.mirror.name}` : text.account(s));
 }
 
 const columns = [

@@ -9,6 +9,11 @@ export function count(n) {
   return `${whole.format(Number((n / unit).toPrecision(3)))} ${name}`;
 }
 
+// Operator mode: accounts are keys, and have names beside them.
+export function account(x) {
+  return x.account_tag ?? x.account ?? "";
+}
+
 export function plural(n, word) {
   return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 }
