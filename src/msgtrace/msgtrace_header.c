@@ -14,8 +14,11 @@ static bool line_asks(struct mf_slice line)
 
 bool msgtrace_asked(struct mf_slice hdr)
 {
-    const uint8_t *p = hdr.ptr, *end = hdr.ptr + hdr.len, *lf;
+    const uint8_t *p = hdr.ptr, *end, *lf;
 
+    if (hdr.len < MSGTRACE_LEAST)
+        return false;
+    end = p + hdr.len;
     while ((lf = memchr(p, '\n', (size_t)(end - p))) != NULL) {
         p = lf + 1;
         if (MF_UNLIKELY(line_asks(mf_slice(p, (size_t)(end - p)))))

@@ -52,7 +52,9 @@ static void test_headers_that_ask_for_none(void)
 {
     struct msgtrace_request q;
 
+    TEST_ASSERT_FALSE(msgtrace_asked(MF_SLICE_NONE));
     TEST_ASSERT_FALSE(reads("", &q));
+    TEST_ASSERT_TRUE(reads(BLOCK("Nats-Trace-Dest:x\r\n"), &q)); /* the shortest that asks */
     TEST_ASSERT_FALSE(reads(BLOCK("A: b\r\n"), &q));
     TEST_ASSERT_FALSE(reads(BLOCK("Nats-Trace-Dest: \r\n"), &q));
     TEST_ASSERT_FALSE(reads(BLOCK("nats-trace-dest: x\r\n"), &q));
