@@ -590,7 +590,8 @@ void stream_publish(struct stream *s, struct stream_publish *p)
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)
         copy_publish(s, p, &in);
-    else if (!publish_trace_batch(s, p, &in) && !counter_park(s, p, &in) &&
-             !fast_claim(s, p, &in) && !batch_claim(s, p, &in))
+    else if (MF_UNLIKELY(p->trace != NULL) && publish_trace_batch(s, p, &in))
+        return;
+    else if (!counter_park(s, p, &in) && !fast_claim(s, p, &in) && !batch_claim(s, p, &in))
         publish_one(s, p, &in);
 }

@@ -57,7 +57,7 @@ void stream_store_error(struct stream *s, int code, struct js_error *e);
 /* The checks that nats-server traces are passed.  true: a dry run, which ends here. */
 bool publish_trace(struct stream *s, struct stream_publish *p, const struct intake *in);
 /* A member of a batch; a dry run of one joins no batch, and none of the batch's checks is made.
- * true: it ends here.  Of an untraced message: false. */
+ * true: it ends here. */
 bool publish_trace_batch(struct stream *s, struct stream_publish *p, const struct intake *in);
 
 #endif
