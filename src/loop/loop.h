@@ -42,7 +42,7 @@ enum loop_pool {
     LOOP_READ,    /* messages that are not in memory: readers wait for them */
     LOOP_UPKEEP,  /* preparing, cleaning, checkpoints; opening and deleting stores */
     LOOP_NAMES,   /* lookups of names: a resolver may take a minute */
-    LOOP_OUTSIDE, /* work that anybody can ask for: passwords, large pages */
+    LOOP_OUTSIDE, /* work that anybody can ask for: passwords, user JWTs, large pages */
 };
 #define LOOP_POOLS        (LOOP_OUTSIDE + 1)
 #define LOOP_OUTSIDE_MOST 2 /* jobs of LOOP_OUTSIDE that run at a time */

@@ -202,7 +202,7 @@ static int64_t limit_of(int64_t n)
 
 static int make_user(struct operator_admission *q, const struct operator_account *a,
                      const struct jwt_signing_key *signing, const struct jwt_grant *g,
-                     struct operator_user **out)
+                     int64_t deadline_ns, struct operator_user **out)
 {
     struct operator_user *u = operator_user_new(q->user, a->jwt->name, q->login, !g->bearer_token);
     struct mf_error e;
@@ -215,6 +215,7 @@ static int make_user(struct operator_admission *q, const struct operator_account
     }
     u->bearer = g->bearer_token;
     u->scope = signing == NULL ? 0 : operator_scope_hash(a, signing);
+    u->deadline_ns = deadline_ns;
     u->max_subs = limit_of(g->subs);
     u->max_payload = limit_of(g->payload);
     *out = u;
@@ -231,9 +232,8 @@ static int admit_user(struct operator_admission *q, const struct operator_accoun
     if (!operator_signer_known(q->op, a, q->user->iss, &signing))
         return fail_check(q, OPERATOR_ISSUER, "User JWT issuer is not known");
     if (find_grant(q, a, signing, &g, mem) != 0 || check_grant(q, a, &g, &deadline_ns) != 0 ||
-        make_user(q, a, signing, &g, out) != 0)
+        make_user(q, a, signing, &g, deadline_ns, out) != 0)
         return MF_DENIED;
-    (*out)->deadline_ns = deadline_ns;
     return 0;
 }
 

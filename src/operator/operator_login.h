@@ -6,14 +6,13 @@
  * operator_admit() for the JWT that its service returned.
  *
  * Cost: a login of a user of a loaded account is two signature checks (about 60 us each) and
- * O(bytes of its JWT), in time slices.  A connected user keeps what pages show of it and what
- * operator_renew() needs: about 1.1 KB with its JWT, and its permissions.
+ * O(bytes of its JWT) in a worker, and some microseconds of the loop.  A connected user keeps what
+ * pages show of it and what operator_renew() needs: about 1.1 KB with its JWT, and its permissions.
  * All calls are for the loop thread. */
 #ifndef MAYFLY_OPERATOR_LOGIN_H
 #define MAYFLY_OPERATOR_LOGIN_H
 
 #include "operator/operator.h"
-#include "loop/work.h"
 #include "session/login.h"
 
 /* --- one user JWT ------------------------------------------------------------------------------
@@ -74,9 +73,7 @@ MF_MUSTCHECK int operator_renew(struct operator* op, struct account *a, struct l
 struct operator_login {
     struct login_service service;
     struct operator* op;
-    struct mf_list waiting; /* logins whose JWT is not decoded yet */
-    struct work_owner work;
-    struct work_task task;
+    size_t checking; /* logins whose signatures are not checked yet */
 };
 void operator_login_open(struct operator_login *l, struct operator* op);
 /* No login is under way any more. */

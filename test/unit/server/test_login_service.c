@@ -231,6 +231,8 @@ static void test_a_client_waits_for_the_service_with_its_input(void)
     say(fds[0], "CONNECT {\"verbose\":false}\r\nSUB a 1\r\nPUB a 2\r\nhi\r\nPING\r\n");
     TEST_ASSERT_EQUAL_STRING("", received(fds[0]));
     TEST_ASSERT_NOT_NULL(asked);
+    TEST_ASSERT_EQUAL(LOGIN_IN_PROCESS, asked->kind);
+    TEST_ASSERT_EQUAL_size_t(15, strlen(asked->nonce));
     answer(asked);
     TEST_ASSERT_NOT_NULL(strstr(received(fds[0]), "MSG a 1 2\r\nhi\r\nPONG\r\n"));
     TEST_ASSERT_EQUAL_UINT64(1, account_counters(global())->clients);
