@@ -242,14 +242,13 @@ static void account_loaded(struct operator_load *load, struct operator_account *
     struct operator_admission *q = mf_container(load, struct operator_admission, load);
     struct operator_user *u = NULL;
     struct arena mem = {0};
-    int rc = MF_DENIED;
 
     if (a == NULL)
-        rc = fail_check(q, OPERATOR_ACCOUNT, "Account JWT lookup error: %s", why);
-    else
-        rc = admit_user(q, a, &u, &mem);
+        (void)fail_check(q, OPERATOR_ACCOUNT, "Account JWT lookup error: %s", why);
+    else if (admit_user(q, a, &u, &mem) != 0)
+        u = NULL;
     arena_fini(&mem);
-    if (rc != 0) {
+    if (a == NULL || u == NULL) {
         refuse_user(q);
         return;
     }
