@@ -227,7 +227,7 @@ void opt_read_auth_callout(struct opt *c, const struct conf_value *v, struct opt
 /* Both may be NULL. */
 bool opt_same_callout(const struct options_callout *a, const struct options_callout *b);
 /* As Go prints it: nats-server's words.  Keys are public. */
-void opt_show_callout(struct mf_buf *out, const struct options_callout *k);
+void opt_show_callout(struct mf_buf *b, const struct options_callout *k);
 
 /* --- the whole -------------------------------------------------------------------------------- */
 struct options *options_new(struct mf_error *e); /* with the defaults */
