@@ -218,14 +218,13 @@ static int expand_list(struct expansion *x, struct json_strs *l, bool deny)
 
 static int expand_permission(struct expansion *x, struct jwt_permission *p)
 {
-    static char everything[] = ">";
     bool had = p->allow.n > 0;
     int err = expand_list(x, &p->allow, false);
 
     if (err == 0)
         err = expand_list(x, &p->deny, true);
     if (err == 0 && had && p->allow.n == 0)
-        err = add_text(x, &p->deny, everything);
+        err = add_text(x, &p->deny, arena_str(x->mem, ">"));
     return err;
 }
 
