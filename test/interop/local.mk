@@ -47,4 +47,4 @@ EXTRA_DIST += %D%/lib/tool.mjs %D%/tool_connect.mjs %D%/ttl_tool.mjs %D%/ttl_too
 EXTRA_DIST += %D%/import.mjs %D%/tool_data.mjs %D%/tool_data_kv.mjs %D%/tool_data_objects.mjs %D%/tool_data_terminal.mjs %D%/import_lifetimes.mjs %D%/import_refusals.mjs %D%/lib/nats_files.mjs
 
 EXTRA_DIST += %D%/operator_tokens.mjs %D%/operator_logins.mjs %D%/operator_start.mjs %D%/operator_pages.mjs %D%/operator_jetstream.mjs
-EXTRA_DIST += %D%/operator_accounts.mjs %D%/operator_kv.mjs %D%/operator_live.mjs %D%/operator_others.mjs %D%/operator_resolvers.mjs %D%/operator_shares.mjs
+EXTRA_DIST += %D%/operator_accounts.mjs %D%/operator_kv.mjs %D%/operator_live.mjs %D%/operator_others.mjs %D%/operator_random.mjs %D%/operator_resolvers.mjs %D%/operator_shares.mjs
