@@ -114,7 +114,6 @@ class Wire {
   }
 }
 
-const pause = (ms) => new Promise((ok) => setTimeout(ok, ms));
 function cpuOf(s) {
   const text = fs.readFileSync(`/proc/${s.proc.pid}/stat`, "utf8");
   const f = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -195,6 +194,7 @@ async function listAndPack(s, given) {
 }
 
 async function measure(kind, given) {
+  console.error(`# ${kind}: a copy of the directory`);
   const s = await server(kind, given);
   const r = {};
   try {
@@ -212,12 +212,13 @@ async function measure(kind, given) {
     r.ready = performance.now() - from;
     r.startCpu = cpuOf(s) * 1000;
     r.rss = rssOf(s);
+    console.error(`# ${kind}: ready, logins`);
     r.first = await logins(s, "first", 1, FIRST);
     r.rssUsed = rssOf(s);
     await logins(s, "users", 4, Math.min(LOADED, USERS)); // loads their accounts
     r.many = await logins(s, "users", 32, LOGINS);
     r.one = await logins(s, "users", 1, Math.ceil(LOGINS / 4));
-    await pause(200);
+    console.error(`# ${kind}: updates`);
     r.update = await updates(s, given);
     Object.assign(r, await listAndPack(s, given));
     r.rssEnd = rssOf(s);
@@ -255,6 +256,7 @@ const ROWS = [
 
 const median = (a) => a.toSorted((x, y) => x - y)[Math.floor(a.length / 2)];
 const p = (x, n, d = 0) => x.toFixed(d).padStart(n);
+console.error(`# ${ACCOUNTS} accounts are made`);
 const given = prepare();
 const got = { nats: [], mayfly: [] };
 for (let i = 0; i < ROUNDS; i++)
