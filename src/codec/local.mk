@@ -4,11 +4,11 @@ noinst_LIBRARIES += %D%/libcodec.a
 	%D%/archive.c %D%/archive.h %D%/base64.c %D%/base64.h %D%/checksum.c %D%/checksum.h %D%/float_text.c %D%/float_text_impl.h %D%/hash.c %D%/hash.h %D%/natsfile.c %D%/natsfile.h \
 	%D%/highway.c %D%/highway.h %D%/json.c %D%/json.h %D%/json_map.c %D%/json_plain.c \
 	%D%/json_read_impl.h %D%/json_scan.c %D%/json_scan_impl.h %D%/json_text.c %D%/json_time.c \
-	%D%/jsonw.c %D%/jsonw.h %D%/log_json.c %D%/log_json.h %D%/nkey.c %D%/nkey.h %D%/s2.c %D%/s2.h %D%/s2_frame.c %D%/sha256.c %D%/sha256.h %D%/tar.c \
+	%D%/jsonw.c %D%/jsonw.h %D%/log_json.c %D%/log_json.h %D%/nkey.c %D%/nkey.h %D%/s2.c %D%/s2.h %D%/s2_frame.c %D%/seal.c %D%/seal.h %D%/sha256.c %D%/sha256.h %D%/tar.c \
 	%D%/tar.h
-%C%_libcodec_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(SODIUM_CFLAGS)
+%C%_libcodec_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(SODIUM_CFLAGS) $(OPENSSL_CFLAGS)
 
-# Programs that use sha256.h or natsfile.h add $(SODIUM_LIBS); the others do without it.
+# Programs that use sha256.h or natsfile.h add $(SODIUM_LIBS), those that use seal.h also $(OPENSSL_LIBS); the others do without them.
 CODEC_LIBS = %D%/libcodec.a $(BASE_LIBS)
 
 UNIT_TESTS += test/unit/codec/jsonw
@@ -45,3 +45,7 @@ UNIT_TESTS += test/unit/codec/base64
 test_unit_codec_base64_SOURCES = test/unit/codec/test_base64.c
 test_unit_codec_base64_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
 test_unit_codec_base64_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/codec/seal
+test_unit_codec_seal_SOURCES = test/unit/codec/test_seal.c
+test_unit_codec_seal_LDADD = $(CODEC_LIBS) $(SODIUM_LIBS) $(OPENSSL_LIBS) $(UNITY_LIBS)
+test_unit_codec_seal_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -52,7 +52,7 @@ static struct blob *blob_new(struct mf_slice name, struct mf_slice bytes)
 static void blob_lies(struct store *s, struct blob *b, uint64_t segment)
 {
     struct segment *from = segs_get(s, b->segment), *to = segs_get(s, segment);
-    uint64_t size = record_blob_size(b->name_len, b->bytes_len);
+    uint64_t size = record_blob_size(b->name_len, b->bytes_len) + store_box(s);
 
     if (from != NULL) {
         from->blobs--;
@@ -79,8 +79,12 @@ static void blob_drop(struct store *s, struct blob *b)
 static int blob_write(struct store *s, struct mf_slice name, struct mf_slice bytes, bool deleted,
                       bool frees, uint64_t *segment)
 {
-    struct record r = {.type = RECORD_BLOB, .key = name, .body = bytes, .deleted = deleted};
-    size_t size = record_blob_size(name.len, bytes.len);
+    struct record r = {.type = RECORD_BLOB,
+                       .cipher = store_cipher(s),
+                       .key = name,
+                       .body = bytes,
+                       .deleted = deleted};
+    size_t size = record_blob_size(name.len, bytes.len) + store_box(s);
     struct record_pos at;
     int rc;
     uint8_t *p = write_open(s, size, frees, &at, &rc);

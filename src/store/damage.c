@@ -29,7 +29,7 @@ static uint64_t segment_of(const struct damage *d)
 static bool overlaps_damage(const struct store *s, const struct damage *d, uint32_t id)
 {
     uint64_t place = index_place(s->ix, id), at = place_offset(place);
-    uint64_t end = at + record_pad(56 + view_entry_totals(s, id).bytes);
+    uint64_t end = at + record_message_size(view_entry_totals(s, id).bytes, 0, 0) + store_box(s);
 
     return place_segment(place) == (segment_of(d) & 0x3FFFF) &&
            at < d->pub.offset + d->pub.length && d->pub.offset < end;

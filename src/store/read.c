@@ -22,6 +22,7 @@ struct read_job {
     struct store_read *r;
     struct loop_job *job;
     struct store_io *io;
+    const struct crypt *crypt;
     struct store_file *file;
     uint64_t number, key, offset, limit, seq;
     size_t guess; /* bytes to read at first */
@@ -102,9 +103,36 @@ static bool is_message(const struct record *r, uint64_t seq)
     return (r->type == RECORD_MESSAGE || r->type == RECORD_COPY) && r->seq == seq;
 }
 
-static uint64_t record_len(const struct store *s, const struct index *ix, uint32_t id)
+/* Bytes of its record; of one without a box in an encrypted store some of the next one, too. */
+static uint64_t record_span(const struct store *s, const struct index *ix, uint32_t id,
+                            const struct segment *seg)
 {
-    return record_pad(56 + view_entry_bytes_in(s, ix, id));
+    uint64_t offset = place_offset(index_place(ix, id));
+    uint64_t len = record_message_size(view_entry_bytes_in(s, ix, id), 0, 0);
+
+    if (s->crypt != NULL && seg != NULL && seg->size >= offset + len + SEAL_ROOM)
+        len += SEAL_ROOM;
+    return len;
+}
+
+/* The slices of a sealed message lie in memory of this turn then.  0, MF_CORRUPT or MF_NOMEM. */
+static int open_message(struct store *s, struct record *r)
+{
+    uint8_t *dst;
+
+    if (r->cipher == SEAL_NONE)
+        return 0;
+    if (s->crypt == NULL)
+        return MF_CORRUPT;
+    if ((dst = opened_take(&s->opened, s->loop, record_len(r))) == NULL)
+        return MF_NOMEM;
+    return record_open(r, s->crypt->loop, dst) ? 0 : MF_CORRUPT;
+}
+
+/* The same in place: in a buffer of the caller. */
+static bool open_in_place(struct record *r, struct seal *seal)
+{
+    return record_open(r, seal, (uint8_t *)r->key.ptr);
 }
 
 /* dead: also an overdue message. */
@@ -120,15 +148,20 @@ static int peek_message(struct store *s, uint64_t seq, bool dead, struct store_r
 
     if (!is_readable(s, id, dead))
         return MF_NOTFOUND;
-    uint64_t offset = place_offset(index_place(view_index(s), id)),
-             len = record_len(s, view_index(s), id);
     struct segment *seg = segs_of(s, index_place(view_index(s), id));
+    uint64_t offset = place_offset(index_place(view_index(s), id)),
+             len = record_span(s, view_index(s), id, seg);
     if (seg == NULL || seg->missing || offset + len > seg->size)
         return MF_CORRUPT;
     if (!map_segment(s, seg) || !in_memory(s, seg, offset, len))
         return MF_AGAIN;
     if (!record_read(seg->map + offset, seg->size - offset, seg->key, offset, &r) ||
         !is_message(&r, seq))
+        return read_damaged(s, seq, seg->number, offset, len);
+    int rc = open_message(s, &r);
+    if (rc == MF_NOMEM)
+        return MF_AGAIN; /* a worker has its own memory for it, or says that there is none */
+    if (rc != 0)
         return read_damaged(s, seq, seg->number, offset, len);
     rec_fill(view_index(s), id, &r, out);
     return 0;
@@ -157,6 +190,14 @@ static void read_work(void *arg) /* on a worker */
     if (j->status == 0 &&
         !(record_read(j->buf, j->guess, j->key, j->offset, &j->rec) && is_message(&j->rec, j->seq)))
         j->status = MF_CORRUPT;
+    if (j->status != 0 || j->rec.cipher == SEAL_NONE)
+        return;
+    struct seal *seal = j->crypt == NULL ? NULL : crypt_reader(j->crypt);
+    if (j->crypt != NULL && seal == NULL)
+        j->status = MF_NOMEM;
+    else if (!open_in_place(&j->rec, seal))
+        j->status = MF_CORRUPT;
+    seal_free(seal);
 }
 
 static void read_end(struct read_job *j, int status)
@@ -211,7 +252,7 @@ int store_read(struct store *s, struct store_read *r)
         return MF_NOTFOUND;
     struct segment *seg = segs_of(s, index_place(view_index(s), id));
     uint64_t offset = place_offset(index_place(view_index(s), id)),
-             len = record_len(s, view_index(s), id);
+             len = record_span(s, view_index(s), id, seg);
     if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
         return MF_CORRUPT;
     struct read_job *j = calloc(1, sizeof *j);
@@ -223,6 +264,7 @@ int store_read(struct store *s, struct store_read *r)
     j->s = s;
     j->r = r;
     j->io = s->io;
+    j->crypt = s->crypt;
     j->file = seg->file;
     j->number = seg->number;
     j->key = seg->key;
@@ -241,7 +283,7 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
                         struct store_rec *out)
 {
     struct segment *seg = segs_of(s, index_place(ix, id));
-    uint64_t offset = place_offset(index_place(ix, id)), len = record_len(s, ix, id);
+    uint64_t offset = place_offset(index_place(ix, id)), len = record_span(s, ix, id, seg);
     uint64_t seq = index_seq(ix, id);
     struct mf_error e;
     struct record r;
@@ -256,7 +298,8 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
     int rc = s->io->pread(s->io, seg->file, p, len, offset, &e);
     if (store_io_is_shortage(rc))
         return rc; /* a shortage is no damage */
-    if (rc != 0 || !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq))
+    if (rc != 0 || !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq) ||
+        !open_in_place(&r, s->crypt == NULL ? NULL : s->crypt->loop))
         return read_damaged(s, seq, seg->number, offset, len);
     rec_fill(ix, id, &r, out);
     return 0;

@@ -56,10 +56,11 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
 
     if (bytes == NULL)
         return mf_fail(e, MF_NOMEM, "first segment");
-    segment_page_encode(bytes, SEGMENT_PLAIN, s->id, 1, size, s->now_ns);
+    segment_page_encode(bytes, s->crypt != NULL ? SEGMENT_CRYPT : SEGMENT_PLAIN, s->id, 1, size,
+                        s->now_ns);
     record_encode(bytes + SEGMENT_PAGE, &r);
     record_finish(bytes + SEGMENT_PAGE, RECORD_COMMIT_SIZE, record_key(s->id, 1), SEGMENT_PAGE,
-                  &chain);
+                  &chain, NULL);
     int rc = s->io->pwrite(s->io, f, bytes, size, 0, e);
     if (rc == 0 && s->o.sync != STORE_SYNC_NEVER)
         rc = s->io->sync(s->io, f, e);
@@ -114,7 +115,7 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->live_count = r->live_count;
     seg->live_bytes = r->live_bytes;
     seg->version = r->version;
-    if (r->version > SEGMENT_PLAIN)
+    if (r->version > SEGMENT_PLAIN && r->version > s->log.needs)
         s->log.needs = r->version;
     seg->copied = s->segs.count == 1; /* the cleaner may have copied from it */
     segment_name(name, r->number);
@@ -176,7 +177,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
 static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_error *e)
 {
     struct segment *seg = segs_of(s, place);
-    uint8_t head[RECORD_START];
+    uint8_t head[RECORD_START + 32]; /* up to its cipher */
     struct mf_error why;
     uint64_t len = PLACE_LEN_MAX;
     int rc = MF_NOTFOUND;
@@ -185,8 +186,10 @@ static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_e
         rc = s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why);
     if (store_io_is_shortage(rc))
         return mf_fail(e, rc, "%s", why.text);
-    if (rc == 0 && get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
-        len = get_u32(head + 4) - 56;
+    size_t fixed =
+        record_fixed(RECORD_MESSAGE) + (rc == 0 && get_u16(head + 46) != 0 ? SEAL_ROOM : 0);
+    if (rc == 0 && get_u32(head + 4) > fixed + len && get_u32(head + 4) < seg->size) {
+        len = get_u32(head + 4) - fixed;
         seg->live_bytes += len - PLACE_LEN_MAX;
         s->view.all.bytes += len - PLACE_LEN_MAX;
     }
@@ -315,12 +318,33 @@ static void store_free(struct store *s)
     erase_fini(s);
     if (s->loop != NULL)
         detach_store(s);
+    opened_fini(&s->opened, s->loop);
     segs_fini(s);
+    crypt_free(s->crypt);
     purge_fini(s);
     index_free(s->ix);
     damage_fini(s);
     free(s->name);
     free(s);
+}
+
+/* --- open: its key -------------------------------------------------------------------------- */
+
+/* Before anything is written.  A store that was not encrypted so far is from here on: the cleaner
+ * moves what is there. */
+static int key_settle(struct store *s, const struct store_secret *secret, const struct recovery *r,
+                      struct mf_error *e)
+{
+    if (secret == NULL)
+        return 0;
+    int rc = s->crypt != NULL
+                 ? crypt_renew(s->crypt, s->io, secret, e)
+                 : crypt_make(&s->crypt, s->io, secret, s->o.sync != STORE_SYNC_NEVER, e);
+    if (rc != 0)
+        return rc;
+    s->log.needs = SEGMENT_CRYPT;
+    s->check.plain = !r->fresh && r->plain_checkpoint;
+    return 0;
 }
 
 int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
@@ -354,10 +378,15 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     }
     if ((rc = io->enter(io, e)) != 0)
         goto err_free;
-    if ((rc = recover(&r, io, s->o.separator, s->now_ns, e)) != 0)
+    if ((rc = crypt_load(&s->crypt, io, o->secret, e)) != 0)
+        goto err_leave;
+    struct seal *seal = s->crypt == NULL ? NULL : s->crypt->loop;
+    if ((rc = recover(&r, io, seal, s->o.separator, s->now_ns, e)) != 0)
         goto err_leave;
     memcpy(s->id, r.id, STORE_ID);
-    rc = r.fresh ? fresh_make(s, e) : old_restore(s, &r, e);
+    s->o.secret = NULL; /* the caller's */
+    if ((rc = key_settle(s, o->secret, &r, e)) == 0)
+        rc = r.fresh ? fresh_make(s, e) : old_restore(s, &r, e);
     recovery_fini(&r);
     if (rc != 0)
         goto err_leave;
@@ -399,7 +428,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
         loop_timer_arm(s->sync.timer, loop_mono_ns(l) + s->o.sync_interval_ns);
     if (s->commit.bare)
         commit_bare(s); /* so that the segment after the seal begins with a commit */
-    if (segs_current(s)->version < SEGMENT_PLAIN)
+    if (segs_current(s)->version < SEGMENT_PLAIN || clean_is_plain(s, segs_current(s)))
         room_roll(s); /* so that records that older servers do not know can follow */
     erase_kick(s);
     patrol_join(s);

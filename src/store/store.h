@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "loop/loop.h"
 #include "store/store_io.h"
+#include "store/store_secret.h"
 
 struct store;
 struct store_patrol;
@@ -35,7 +36,10 @@ struct store_opts {
     bool no_checkpoint;                /* memory: nothing to restart from */
     bool gather; /* a commit group may wait a moment for the writers that were just answered */
     struct store_patrol
-        *patrol;      /* reads its files in the background (store_patrol.h); NULL: no patrol */
+        *patrol; /* reads its files in the background (store_patrol.h); NULL: no patrol */
+    /* What it is encrypted with, during store_open() only; NULL: not at all.  A store that was not
+     * encrypted before is from then on, and what it holds is encrypted in the background. */
+    const struct store_secret *secret;
     int64_t now_ns;   /* see store_now(); may be 0 */
     const char *name; /* for log lines; copied */
     /* Called after MF_AGAIN or MF_FULL was returned: a new attempt may succeed.  May be NULL. */
@@ -49,7 +53,8 @@ MF_MUSTCHECK int store_thread_begin(struct mf_error *e);
 void store_thread_end(void);
 
 /* Blocks while it recovers; may run on any thread, before store_attach().  On success the store
- * owns the io and frees it. store_damage() lists damage that was found.  MF_EXISTS: in use. */
+ * owns the io and frees it. store_damage() lists damage that was found.  MF_EXISTS: in use.
+ * MF_DENIED: it is encrypted, and the secret does not open it: nothing was changed. */
 MF_MUSTCHECK int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
                             struct mf_error *e);
 /* Only before store_attach(): for owners that keep the sync mode in a blob. */

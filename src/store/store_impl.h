@@ -14,10 +14,13 @@
  *     purge.c       removal of everything         damage.c        list of damage
  *     recover/      recovery, checkpoints         index/, keys/   what exists
  *     io/           files under a store           journal/        commits of several stores
+ *     crypt/        the key file, opened messages
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
+#include "store/crypt/crypt.h"
+#include "store/crypt/opened.h"
 #include "store/recover/checkpoint.h"
 #include "store/damage_impl.h"
 #include "store/log/erase.h"
@@ -86,6 +89,8 @@ struct store {
     struct store_io *io;
     struct loop *loop; /* NULL: not attached */
     uint8_t id[STORE_ID];
+    struct crypt *crypt; /* NULL: it is not encrypted */
+    struct opened opened;
     int failed; /* not 0: read-only; why: */
     char error[600];
     int64_t now_ns; /* store_now() */
@@ -125,10 +130,20 @@ struct store {
 /* store.c */
 void store_progress(struct store *s); /* called when a job ended: continues upkeep, or closing */
 
+/* What a record that is written now has beside its data, and its cipher. */
+static inline size_t store_box(const struct store *s)
+{
+    return s->crypt == NULL ? 0 : SEAL_ROOM;
+}
+static inline uint8_t store_cipher(const struct store *s)
+{
+    return s->crypt == NULL ? SEAL_NONE : (uint8_t)s->crypt->cipher;
+}
+
 /* Bytes on disk of all live messages and blobs. */
 static inline uint64_t store_live(const struct store *s)
 {
-    return live_disk(s->view.all.bytes, s->view.all.msgs) + s->blobs.bytes;
+    return live_disk(s->view.all.bytes, s->view.all.msgs, store_box(s)) + s->blobs.bytes;
 }
 
 /* ahead.c: advances the wheel to the present, so that its slots are short; false: call again. */
@@ -161,6 +176,11 @@ bool view_overdue(const struct store *s, const struct index *ix, uint32_t id); /
 void clean_kick(struct store *s);
 /* A job reclaims this segment: no other job may begin to use it. */
 bool clean_reclaims(const struct store *s, const struct segment *seg);
+/* It was written before the store was encrypted: the cleaner moves it. */
+static inline bool clean_is_plain(const struct store *s, const struct segment *seg)
+{
+    return s->crypt != NULL && seg->version < SEGMENT_CRYPT;
+}
 MF_MUSTCHECK int clean_init(struct store *s);
 void clean_fini(struct store *s);
 void checkpoint_kick(struct store *s);

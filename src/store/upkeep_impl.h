@@ -73,6 +73,8 @@ struct checkpointer {
     struct store_wait wait;
     struct mf_list waits, next_waits; /* for this checkpoint, for the next one */
     struct checkpoint_head head;
+    struct seal *seal; /* the worker's; NULL: not encrypted */
+    bool plain;        /* the last one is not encrypted, and the store is: a new one is due */
     struct store_io *io;
     struct store_file *file;
     struct mf_buf buf;

@@ -10,7 +10,7 @@ noinst_LIBRARIES += %D%/libstream.a
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/wheel/libwheel.a src/cron/libcron.a src/markers/libmarkers.a src/proto/libproto.a \
-	src/subject/libsubject.a $(TTL_LIBS) $(LOOP_LIBS) -lm
+	src/subject/libsubject.a $(TTL_LIBS) $(LOOP_LIBS) -lm $(SODIUM_LIBS) $(OPENSSL_LIBS)
 
 STREAM_WORLD = test/support/stream_world.c test/support/stream_world.h test/support/must.c test/support/must.h
 UNIT_TESTS += test/unit/stream/stream

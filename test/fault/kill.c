@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "loop/loop.h"
 #include "store/store.h"
+#include "support/secret.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,8 +82,11 @@ static struct store *open_store(struct loop *l)
     struct mf_error e;
     struct store_io *io;
     struct store *s;
-    struct store_opts o = {
-        .name = "kill", .segment_min = 64u << 10, .segment_max = 256u << 10, .now_ns = 1};
+    struct store_opts o = {.name = "kill",
+                           .segment_min = 64u << 10,
+                           .segment_max = 256u << 10,
+                           .now_ns = 1,
+                           .secret = test_secret()};
 
     if (store_io_dir(&io, dir, &e) != 0 || store_open(&s, &o, io, &e) != 0 ||
         store_attach(s, l, &e) != 0) {

@@ -51,7 +51,7 @@ struct record_pos maker_add(struct log_maker *m, const struct record *r)
 
     need(at.offset + size + RECORD_COMMIT_SIZE <= MAKER_SIZE, "segment is full");
     size = record_encode(p, r);
-    record_finish(p, size, record_key(m->id, at.segment), at.offset, &m->chain);
+    record_finish(p, size, record_key(m->id, at.segment), at.offset, &m->chain, NULL);
     m->end[at.segment] += size;
     return at;
 }
@@ -229,7 +229,7 @@ void maker_checkpoint(struct store_io *io, const struct checkpoint_head *head,
     while (checkpoint_messages(ix, &from, 3, b.len, &b, &h))
         ;
     if (blob_name.len > 0) {
-        size_t start = checkpoint_blobs_begin(&b);
+        size_t start = checkpoint_blobs_begin(&b, &h);
         checkpoint_blobs_add(&b, start, blob_name, blob);
         checkpoint_blobs_end(&b, start, start);
         h.blobs = 1;

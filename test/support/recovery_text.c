@@ -61,7 +61,7 @@ void recover_ok(struct recovery *r, struct store_io *io)
 {
     struct mf_error e;
 
-    if (recover(r, io, '.', 0, &e) != 0) {
+    if (recover(r, io, NULL, '.', 0, &e) != 0) {
         fprintf(stderr, "recovery failed: %s\n", e.text);
         abort();
     }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "must.h"
+#include "secret.h"
 
 #define NO_BATCH SIZE_MAX
 #define POOL     (256u << 10)
@@ -132,6 +133,8 @@ void drive_fini(struct drive *d)
 int drive_try_open(struct drive *d, struct mf_error *e)
 {
     d->opts.now_ns = d->now_ns;
+    if (d->opts.secret == NULL)
+        d->opts.secret = test_secret();
     int rc = store_open(&d->store, &d->opts, d->io, e);
     if (rc != 0) {
         d->store = NULL;

@@ -3,6 +3,7 @@
 
 #include "stream/stream_impl.h"
 #include "must.h"
+#include "secret.h"
 
 #include "base/clock.h"
 #include "base/steady.h"
@@ -117,6 +118,7 @@ void world_open(struct world *w, const struct stream_config *cfg)
 
     int rc = stream_config_check(&c, &cw, &je);
     MUST(rc == 0, "configuration refused: %s", je.text);
+    o.secret = test_secret();
     MUST(store_open(&st, &o, w->io, &e) == 0, "%s", e.text);
     MUST(store_attach(st, w->loop, &e) == 0, "%s", e.text);
     MUST(stream_new(&w->stream, &c, w->now_ns, st, &w->host, &e) == 0, "%s", e.text);

@@ -26,7 +26,7 @@ static void clean_next(struct store *s);
 /* --- whether -------------------------------------------------------------------------------- */
 
 /* True if reclaiming is cheap, because little is live; or due, because more than half of the log
- * is dead. */
+ * is dead; or wanted, because it is not encrypted and the store is. */
 static bool wants_reclaim(const struct store *s)
 {
     const struct segment *first = segs_first(s);
@@ -42,7 +42,7 @@ static bool wants_reclaim(const struct store *s)
     if (s->log.full)
         return used > live + first->size / 2 &&
                room_left(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
-    return 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
+    return clean_is_plain(s, first) || 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
            used > 2 * live + 2 * segs_current(s)->size;
 }
 
@@ -144,10 +144,14 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     if (id == INDEX_NONE || !view_accepted(s, id) || place_offset(from) != offset ||
         segs_of(s, from) != segs_first(s))
         return MF_NOTFOUND;
-    uint8_t *p = write_open(s, r->size, s->clean.kept_room, &at, &rc);
+    size_t len = record_len(r), size = r->size;
+    if (r->cipher == SEAL_NONE) { /* a sealed one moves as it is */
+        copy.cipher = store_cipher(s);
+        size += store_box(s);
+    }
+    uint8_t *p = write_open(s, size, s->clean.kept_room, &at, &rc);
     if (p == NULL)
         return rc;
-    size_t len = r->key.len + r->head.len + r->body.len;
     uint64_t to = place_make(at.segment, at.offset, len, r->flags);
     if ((rc = image_moved(&s->commit.filling, r->seq, from, to)) != 0)
         return rc;
@@ -155,9 +159,9 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     copy.deadline_ns = index_deadline(s->ix, id);
     copy.flags = (r->flags & (uint16_t)~STORE_BITS) | index_bits(s->ix, id);
     record_encode(p, &copy);
-    write_close(s, p, r->size);
+    write_close(s, p, size);
     segs_first(s)->copied = true;
-    s->stats.copied_bytes += r->size;
+    s->stats.copied_bytes += size;
     return 0;
 }
 
@@ -287,7 +291,7 @@ static void read_start(struct store *s)
 static void lost_report(struct store *s, uint32_t id)
 {
     struct store_damage d = {.offset = place_offset(index_place(s->ix, id)),
-                             .length = record_pad(56 + view_entry_bytes_in(s, s->ix, id)),
+                             .length = record_message_size(view_entry_bytes_in(s, s->ix, id), 0, 0),
                              .first_seq = index_seq(s->ix, id),
                              .last_seq = index_seq(s->ix, id),
                              .what = "the message cannot be read"};
@@ -391,8 +395,8 @@ static void reclaim_start(struct store *s)
     c->to[0] = '\0';
     /* A file with messages that live on as copies is not reused: should one of them be erased,
      * nothing of it may be left there. */
-    c->to_spare = !c->quarantine && !seg->copied && !s->spare.ready && !s->spare.busy &&
-                  seg->file != NULL && seg->size >= segs_next_size(s, 0) &&
+    c->to_spare = !c->quarantine && !seg->copied && !clean_is_plain(s, seg) && !s->spare.ready &&
+                  !s->spare.busy && seg->file != NULL && seg->size >= segs_next_size(s, 0) &&
                   seg->size <= 4 * segs_next_size(s, 0);
     if (c->to_spare) {
         s->spare.busy = true;

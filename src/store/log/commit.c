@@ -120,6 +120,7 @@ void commit_start(struct store *s)
     s->commit.image.io = s->io;
     s->commit.image.sync = s->o.sync == STORE_SYNC_ALWAYS;
     s->commit.image.chain = s->log.chain;
+    s->commit.image.seal = s->crypt == NULL ? NULL : s->crypt->commit;
     s->commit.image.status = 0;
     memcpy(s->commit.image.id, s->id, STORE_ID);
     s->commit.image.now_ns = s->log.clock_ns;
@@ -193,7 +194,7 @@ void commit_finish(struct image *im)
     if (!im->finished)
         for (size_t i = 0; i < im->extents; i++)
             record_finish(im->buf.ptr + im->extent[i].at, im->extent[i].len, im->extent[i].key,
-                          im->extent[i].offset, &im->chain);
+                          im->extent[i].offset, &im->chain, im->seal);
     im->finished = true;
 }
 

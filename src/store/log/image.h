@@ -64,7 +64,8 @@ struct image {
     struct record_pos end;
     /* The worker's. */
     struct store_io *io;
-    uint32_t chain; /* in: of the record before; out: of the last */
+    uint32_t chain;    /* in: of the record before; out: of the last */
+    struct seal *seal; /* NULL: nothing is sealed */
     bool sync;
     bool finished; /* check fields are filled in */
     bool named;    /* a segment got its name, which is not synced yet */

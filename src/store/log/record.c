@@ -6,6 +6,7 @@
 #include "store/log/record.h"
 
 #include "codec/checksum.h"
+#include "codec/seal.h"
 
 #include <assert.h>
 
@@ -21,8 +22,12 @@ enum { /* offsets inside a record */
        SET_FIXED = 32,
        BLOB_FIXED = 32,
        SMALL_DATA_CHECK = 24, /* of a set and a blob */
+       MESSAGE_CIPHER = 46,   /* 16 bits: the cipher */
+       BLOB_BITS = 22,        /* 16 bits: deleted, and the cipher */
 };
 #define BLOB_DELETED 1u
+#define BLOB_CIPHER  8       /* a shift */
+#define UNSEALED     0x8000u /* beside a cipher, in memory only: record_finish() seals it */
 
 uint64_t record_key(const uint8_t id[STORE_ID], uint64_t segment)
 {
@@ -89,6 +94,24 @@ static uint8_t *put_slice(uint8_t *to, struct mf_slice s)
     return to + s.len;
 }
 
+static uint16_t cipher_bits(const struct record *r, int shift)
+{
+    return (uint16_t)(r->cipher << shift |
+                      (r->cipher != SEAL_NONE && r->box == NULL ? UNSEALED : 0));
+}
+
+/* Key, head and body, or the box that they are in. */
+static uint8_t *put_data(uint8_t *to, const struct record *r)
+{
+    if (r->cipher != SEAL_NONE && r->box != NULL)
+        return put_slice(to, mf_slice(r->box, SEAL_ROOM + record_len(r)));
+    if (r->cipher != SEAL_NONE) {
+        memset(to, 0, SEAL_ROOM);
+        to += SEAL_ROOM;
+    }
+    return put_slice(put_slice(put_slice(to, r->key), r->head), r->body);
+}
+
 static uint8_t *encode_message(uint8_t *dst, const struct record *r)
 {
     assert(r->key.len <= UINT16_MAX && r->head.len <= UINT32_MAX);
@@ -97,9 +120,9 @@ static uint8_t *encode_message(uint8_t *dst, const struct record *r)
     put_u64(dst + 32, (uint64_t)r->deadline_ns);
     put_u32(dst + 40, (uint32_t)r->head.len);
     put_u16(dst + 44, (uint16_t)r->key.len);
-    put_u16(dst + 46, 0);
+    put_u16(dst + MESSAGE_CIPHER, cipher_bits(r, 0));
     put_u64(dst + MESSAGE_DATA_CHECK, 0);
-    return put_slice(put_slice(put_slice(dst + MESSAGE_FIXED, r->key), r->head), r->body);
+    return put_data(dst + MESSAGE_FIXED, r);
 }
 
 static uint8_t *encode_set(uint8_t *dst, const struct record *r)
@@ -116,9 +139,10 @@ static uint8_t *encode_blob(uint8_t *dst, const struct record *r)
     assert(r->key.len <= UINT16_MAX && r->body.len <= UINT32_MAX);
     put_u32(dst + 16, (uint32_t)r->body.len);
     put_u16(dst + 20, (uint16_t)r->key.len);
-    put_u16(dst + 22, r->deleted ? BLOB_DELETED : 0);
+    put_u16(dst + BLOB_BITS,
+            (uint16_t)(cipher_bits(r, BLOB_CIPHER) | (r->deleted ? BLOB_DELETED : 0)));
     put_u64(dst + SMALL_DATA_CHECK, 0);
-    return put_slice(put_slice(dst + BLOB_FIXED, r->key), r->body);
+    return put_data(dst + BLOB_FIXED, r);
 }
 
 static uint8_t *encode_commit(uint8_t *dst, const struct record *r)
@@ -194,7 +218,59 @@ void record_set_last(uint8_t *p)
     p[AT_BITS] |= RECORD_LAST;
 }
 
-void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t *chain)
+/* --- sealing ---------------------------------------------------------------------------------- */
+
+/* What a box belongs to: none opens as the data of another record.  A copy has what its original
+ * has, so that the cleaner and a repair move boxes as they are. */
+#define AD_MAX 24
+
+static struct mf_slice data_ad(const uint8_t *p, uint8_t ad[AD_MAX])
+{
+    if (p[AT_TYPE] == RECORD_BLOB) {
+        ad[0] = 'B';
+        memcpy(ad + 1, p + 16, 6);
+        ad[7] = (uint8_t)(get_u16(p + BLOB_BITS) & BLOB_DELETED);
+        return mf_slice(ad, 8);
+    }
+    ad[0] = 'M';
+    memcpy(ad + 1, p + 16, 16);
+    memcpy(ad + 17, p + 40, 6);
+    return mf_slice(ad, 23);
+}
+
+static void seal_record(uint8_t *p, struct seal *seal)
+{
+    bool blob = p[AT_TYPE] == RECORD_BLOB;
+    uint8_t *bits = p + (blob ? BLOB_BITS : MESSAGE_CIPHER), ad[AD_MAX];
+
+    if (!blob && !record_holds_message(p))
+        return;
+    if (!(get_u16(bits) & UNSEALED))
+        return;
+    size_t fixed = fixed_of[p[AT_TYPE]];
+    put_u16(bits, (uint16_t)(get_u16(bits) & ~UNSEALED));
+    seal_shut(seal, p + fixed, get_u32(p + AT_LENGTH) - fixed - SEAL_ROOM, data_ad(p, ad));
+}
+
+bool record_open(struct record *r, struct seal *seal, uint8_t *dst)
+{
+    uint8_t ad[AD_MAX];
+
+    if (r->cipher == SEAL_NONE)
+        return true;
+    const uint8_t *p = r->box - (r->type == RECORD_BLOB ? BLOB_FIXED : MESSAGE_FIXED);
+    if (seal == NULL ||
+        !seal_open(seal, (enum seal_cipher)r->cipher, r->box, record_len(r), data_ad(p, ad), dst))
+        return false;
+    r->cipher = SEAL_NONE;
+    r->key.ptr = dst;
+    r->head.ptr = dst + r->key.len;
+    r->body.ptr = r->head.ptr + r->head.len;
+    return true;
+}
+
+void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t *chain,
+                   struct seal *seal)
 {
     uint32_t before = *chain;
 
@@ -204,6 +280,8 @@ void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t
         size_t size = record_pad(get_u32(r + AT_LENGTH));
         size_t fixed = fixed_of[r[AT_TYPE]], data_check = data_check_of[r[AT_TYPE]];
         assert(size >= fixed && size <= n - at);
+        if (seal != NULL)
+            seal_record(r, seal);
         if (data_check != 0)
             put_u64(r + data_check, checksum64(r + fixed, size - fixed, seed));
         put_u32(r + AT_CHAIN, before);
@@ -216,20 +294,34 @@ void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+/* Passes over what a box has beside the data; false: no such cipher, or no room for a box. */
+static bool read_box(const uint8_t **p, uint64_t *data, unsigned cipher, struct record *out)
+{
+    out->cipher = (uint8_t)cipher;
+    if (cipher == SEAL_NONE)
+        return true;
+    if (!seal_known(cipher) || *data < SEAL_ROOM)
+        return false;
+    out->box = *p;
+    *p += SEAL_ROOM;
+    *data -= SEAL_ROOM;
+    return true;
+}
+
 static bool read_message(const uint8_t *p, uint32_t length, struct record *out)
 {
     uint64_t head = get_u32(p + 40), key = get_u16(p + 44);
     uint64_t data = length - MESSAGE_FIXED;
+    const uint8_t *bytes = p + MESSAGE_FIXED;
 
-    if (get_u16(p + 46) != 0 || head + key > data)
+    if (!read_box(&bytes, &data, get_u16(p + MESSAGE_CIPHER), out) || head + key > data)
         return false;
     out->seq = get_u64(p + 16);
     out->ts_ns = (int64_t)get_u64(p + 24);
     out->deadline_ns = (int64_t)get_u64(p + 32);
-    p += MESSAGE_FIXED;
-    out->key = mf_slice(p, key);
-    out->head = mf_slice(p + key, head);
-    out->body = mf_slice(p + key + head, data - key - head);
+    out->key = mf_slice(bytes, key);
+    out->head = mf_slice(bytes + key, head);
+    out->body = mf_slice(bytes + key + head, data - key - head);
     return true;
 }
 
@@ -246,13 +338,17 @@ static bool read_set(const uint8_t *p, uint32_t length, struct record *out)
 static bool read_blob(const uint8_t *p, uint32_t length, struct record *out)
 {
     uint64_t body = get_u32(p + 16), name = get_u16(p + 20);
-    uint16_t bits = get_u16(p + 22);
+    uint64_t data = length - BLOB_FIXED;
+    unsigned bits = get_u16(p + BLOB_BITS);
+    const uint8_t *bytes = p + BLOB_FIXED;
 
-    if (length != BLOB_FIXED + name + body || (bits & ~BLOB_DELETED) != 0)
+    if (!read_box(&bytes, &data, (bits & ~BLOB_DELETED) >> BLOB_CIPHER, out) ||
+        data != name + body || (bits & 0xFEu) != 0)
         return false;
     out->deleted = bits & BLOB_DELETED;
-    out->key = mf_slice(p + BLOB_FIXED, name);
-    out->body = mf_slice(p + BLOB_FIXED + name, body);
+    out->key = mf_slice(bytes, name);
+    out->head = MF_SLICE_NONE;
+    out->body = mf_slice(bytes + name, body);
     return true;
 }
 
@@ -336,6 +432,8 @@ bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset,
     out->check = check;
     out->chain = get_u32(p + AT_CHAIN);
     out->size = (uint32_t)record_pad(length);
+    out->cipher = SEAL_NONE;
+    out->box = NULL;
     return read_rest(p, length, out);
 }
 

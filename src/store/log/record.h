@@ -30,6 +30,8 @@ enum record_type {
 #define RECORD_PINNED   16u /* its deadline was set by request */
 #define RECORD_BITS     (RECORD_INFINITE | RECORD_PINNED)
 
+struct seal; /* codec/seal.h */
+
 struct record_pos { /* a place in the log; ordered by segment, then offset */
     uint64_t segment, offset;
 };
@@ -62,8 +64,10 @@ struct record {
     uint64_t seq_last;
     int64_t ts_ns, deadline_ns;
     struct mf_slice key, head, body; /* a blob's name is its key */
-    bool deleted;                    /* blob */
-    const uint8_t *set;              /* count x u64, unaligned: record_set_at() */
+    uint8_t cipher;                  /* of message, copy and blob: if not 0, these slices lie in */
+    const uint8_t *box; /* (seal.h), sealed until record_open().  Encoded: NULL: yet to be sealed */
+    bool deleted;       /* blob */
+    const uint8_t *set; /* count x u64, unaligned: record_set_at() */
     uint32_t count;
     struct record_mark mark; /* mark, commit */
     uint64_t group, first_segment, last_seq, next_segment;
@@ -100,12 +104,16 @@ static inline size_t record_set_size(size_t count)
 }
 
 /* Writes r at dst, which has room for its size, zero padding included, except check, chain and
- * data check: record_finish(), on the worker, fills these in.  Returns the size.  A message's and
- * a blob's slices are copied; a set's sequences are read from `set` (may be unaligned). */
+ * data check: record_finish(), on the worker, fills these in, and seals what has a cipher and no
+ * box.  Such a record has SEAL_ROOM more than its size; of one with a box, the box is copied.
+ * Returns the size.  A message's and a blob's slices are copied; a set's sequences are read from
+ * `set` (may be unaligned). */
 size_t record_encode(uint8_t *dst, const struct record *r);
-/* Fills in data check, chain and check of every record in [p, p+n), which lies at `offset` of the
- * segment with this key; *chain is the check of the record before and then of the last one. */
-void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t *chain);
+/* Seals the records that are to be, and fills in data check, chain and check of every record in
+ * [p, p+n), which lies at `offset` of the segment with this key; *chain is the check of the record
+ * before and then of the last one.  seal: NULL if none is to be sealed. */
+void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t *chain,
+                   struct seal *seal);
 /* Sets the last-of-batch bit of a record not finished yet. */
 void record_set_last(uint8_t *p);
 
@@ -120,10 +128,18 @@ bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset,
 /* True if the data of a record with a valid head matches its check. */
 bool record_read_data(const uint8_t *p, uint64_t key, uint64_t offset, const struct record *r);
 uint64_t record_set_at(const struct record *r, uint32_t i);
+/* Opens the box of a record that was read, if it has one: the slices then lie in dst, which has
+ * room for record_len().  False: it does not open with this key (seal NULL: with none). */
+MF_MUSTCHECK bool record_open(struct record *r, struct seal *seal, uint8_t *dst);
+static inline size_t record_len(const struct record *r)
+{
+    return r->key.len + r->head.len + r->body.len;
+}
 
-#define SEGMENT_VERSION 3u /* the newest supported version */
+#define SEGMENT_VERSION 4u /* the newest supported version */
 #define SEGMENT_PLAIN   2u /* version of new segments; an older one holds no erase record */
 #define SEGMENT_BITS    3u /* from here on a re-deadline may have flags */
+#define SEGMENT_CRYPT   4u /* all messages, copies and blobs in it are sealed; older: none is */
 /* Segment header, the whole page: both copies. */
 void segment_page_encode(uint8_t page[SEGMENT_PAGE], uint32_t version, const uint8_t id[STORE_ID],
                          uint64_t number, uint64_t size, int64_t now_ns);

@@ -4,10 +4,13 @@
 
 #include "store/upkeep_impl.h"
 
-/* Bytes on disk of so many messages with so many bytes of key, head and body; about. */
-static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
+#include "codec/seal.h"
+
+/* Bytes on disk of so many messages with so many bytes of key, head and body; about.  box: of each,
+ * if they are sealed. */
+static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs, size_t box)
 {
-    return bytes + 60 * msgs;
+    return bytes + (60 + box) * msgs;
 }
 
 /* One file of the log. live_* count messages of the index that lie here. */
@@ -36,7 +39,9 @@ struct segment {
 /* Bytes on disk of its live messages and blobs. */
 static inline uint64_t segment_live(const struct segment *seg)
 {
-    return live_disk(seg->live_bytes, seg->live_count) + seg->blob_bytes;
+    size_t box = seg->version >= SEGMENT_CRYPT ? SEAL_ROOM : 0;
+
+    return live_disk(seg->live_bytes, seg->live_count, box) + seg->blob_bytes;
 }
 
 /* Segments by number, without gaps: at[number - first].  O(1). */

@@ -188,7 +188,7 @@ static int append_record(struct store *s, const struct store_append *a, const st
 int store_append(struct store *s, struct store_append *a)
 {
     size_t len = a->key.len + a->head.len + a->body.len;
-    size_t size = record_message_size(a->key.len, a->head.len, a->body.len);
+    size_t size = record_message_size(a->key.len, a->head.len, a->body.len) + store_box(s);
     int rc = check_append(s, a, size);
 
     if (rc != 0)
@@ -198,6 +198,7 @@ int store_append(struct store *s, struct store_append *a)
                        .seq = s->log.last_seq + 1,
                        .ts_ns = a->ts_ns,
                        .deadline_ns = raise_deadline(s, a->deadline_ns),
+                       .cipher = store_cipher(s),
                        .key = a->key,
                        .head = a->head,
                        .body = a->body};
@@ -369,7 +370,7 @@ static int write_deadline(struct store *s, uint32_t id, const struct record *r)
     struct record_pos at;
     int rc;
 
-    if (r->flags != 0)
+    if (r->flags != 0 && needs < SEGMENT_BITS)
         s->log.needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
     bool frees = ends_sooner(index_deadline(s->ix, id), r->deadline_ns);
     uint8_t *p = write_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);

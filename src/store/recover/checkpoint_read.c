@@ -3,11 +3,12 @@
 #include "store/recover/checkpoint.h"
 
 #include "codec/checksum.h"
+#include "codec/seal.h"
 
 #include <stdlib.h>
 
 #define MAGIC   "MAYFLYCP"
-#define VERSION 2u
+#define VERSION 3u
 #define ENTRY   CHECKPOINT_ENTRY
 
 int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER], struct checkpoint_head *h)
@@ -16,8 +17,11 @@ int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER], struct checkpoi
         return MF_CORRUPT;
     if (get_u32(src + 8) > VERSION)
         return MF_UNSUPPORTED;
-    if (get_u32(src + 8) == 0 || get_u32(src + 12) != CHECKPOINT_HEADER || get_u32(src + 52) != 0)
+    uint32_t cipher = get_u32(src + 52);
+    if (get_u32(src + 8) == 0 || get_u32(src + 12) != CHECKPOINT_HEADER ||
+        (get_u32(src + 8) < 3 ? cipher != SEAL_NONE : !seal_known(cipher)))
         return MF_CORRUPT;
+    h->cipher = (uint8_t)cipher;
     h->bits = get_u32(src + 8) > 1;
     memcpy(h->id, src + 16, STORE_ID);
     h->start = (struct record_pos){get_u64(src + 32), get_u64(src + 40)};
@@ -32,6 +36,11 @@ int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER], struct checkpoi
     return 0;
 }
 
+struct plain {
+    struct plain *next;
+    uint8_t bytes[];
+};
+
 /* The file while it is read. */
 struct reading {
     struct store_io *io;
@@ -39,7 +48,10 @@ struct reading {
     const uint8_t *base;
     uint64_t size;
     bool mapped, bits;
-    uint64_t offset; /* of the block that is read: where the damage is, if it is */
+    uint8_t cipher;
+    struct seal *seal;
+    struct plain *plain; /* opened blocks: keys must stay until index_bulk_end() */
+    uint64_t offset;     /* of the block that is read: where the damage is, if it is */
     uint64_t messages, blobs;
     uint64_t seq; /* the last one put: they ascend over all blocks */
     int (*blob)(void *arg, struct mf_slice name, struct mf_slice bytes);
@@ -106,6 +118,37 @@ static int read_blobs(struct reading *r, const uint8_t *p, const uint8_t *end, u
     return p == end ? 0 : MF_CORRUPT;
 }
 
+/* The entries of a sealed block.  MF_NOMEM; MF_CORRUPT: its box does not open. */
+static int open_block(struct reading *r, const uint8_t *p, uint32_t length, const uint8_t **entries,
+                      const uint8_t **end)
+{
+    uint8_t ad[CHECKPOINT_AD];
+    struct plain *b;
+
+    if (length < CHECKPOINT_BLOCK + SEAL_ROOM)
+        return MF_CORRUPT;
+    size_t n = length - CHECKPOINT_BLOCK - SEAL_ROOM;
+    if ((b = malloc(sizeof *b + n)) == NULL)
+        return MF_NOMEM;
+    b->next = r->plain;
+    r->plain = b;
+    *entries = b->bytes;
+    *end = b->bytes + n;
+    return seal_open(r->seal, (enum seal_cipher)r->cipher, p + CHECKPOINT_BLOCK, n,
+                     checkpoint_ad(p, r->offset, ad), b->bytes)
+               ? 0
+               : MF_CORRUPT;
+}
+
+static void plain_free(struct reading *r)
+{
+    while (r->plain != NULL) {
+        struct plain *b = r->plain;
+        r->plain = b->next;
+        free(b);
+    }
+}
+
 /* The block at r->offset, which it moves on over it. */
 static int read_block(struct reading *r)
 {
@@ -119,8 +162,11 @@ static int read_block(struct reading *r)
     if (length < CHECKPOINT_BLOCK || length > room ||
         checksum64(p + 8, length - 8, r->offset) != get_u64(p))
         return MF_CORRUPT;
-    int rc = base > 0 ? read_messages(r, p + CHECKPOINT_BLOCK, p + length, count, base)
-                      : read_blobs(r, p + CHECKPOINT_BLOCK, p + length, count);
+    const uint8_t *entries = p + CHECKPOINT_BLOCK, *end = p + length;
+    int rc = r->cipher == SEAL_NONE ? 0 : open_block(r, p, length, &entries, &end);
+    if (rc == 0)
+        rc = base > 0 ? read_messages(r, entries, end, count, base)
+                      : read_blobs(r, entries, end, count);
     if (rc == 0)
         r->offset += length;
     return rc;
@@ -135,6 +181,7 @@ static int read_all(struct reading *r, const struct checkpoint_head *h)
     }
     r->offset = CHECKPOINT_HEADER;
     r->bits = h->bits;
+    r->cipher = h->cipher;
     int rc = index_load_expect(r->ix, (size_t)h->messages);
     if (rc == 0)
         rc = index_bulk_begin(r->ix, (size_t)h->messages);
@@ -229,11 +276,12 @@ int checkpoint_peek(struct store_io *io, struct checkpoint_head *h, uint64_t *ba
     return rc;
 }
 
-int checkpoint_load(struct store_io *io, struct index *ix, struct checkpoint_head *h,
+int checkpoint_load(struct store_io *io, struct seal *seal, struct index *ix,
+                    struct checkpoint_head *h,
                     int (*blob)(void *arg, struct mf_slice name, struct mf_slice bytes), void *arg,
                     uint64_t *bad_offset, struct mf_error *e)
 {
-    struct reading r = {.io = io, .ix = ix, .blob = blob, .arg = arg};
+    struct reading r = {.io = io, .seal = seal, .ix = ix, .blob = blob, .arg = arg};
     struct store_file *f;
     int rc = open_head(io, h, &f, bad_offset, e);
 
@@ -242,7 +290,8 @@ int checkpoint_load(struct store_io *io, struct index *ix, struct checkpoint_hea
     r.size = h->file_size;
     if ((rc = bytes_get(&r, f, e)) != 0)
         goto close;
-    rc = read_all(&r, h);
+    rc = h->cipher != SEAL_NONE && seal == NULL ? MF_CORRUPT : read_all(&r, h);
+    plain_free(&r);
     *bad_offset = r.offset;
     if (rc != 0)
         mf_fail(e, rc, "%s at %llu", CHECKPOINT_NAME, (unsigned long long)r.offset);

@@ -2,6 +2,7 @@
 #include "store/recover/checkpoint.h"
 
 #include "codec/checksum.h"
+#include "codec/seal.h"
 
 #define MAGIC "MAYFLYCP"
 #define ENTRY CHECKPOINT_ENTRY
@@ -9,13 +10,13 @@
 void checkpoint_encode_head(uint8_t dst[CHECKPOINT_HEADER], const struct checkpoint_head *h)
 {
     memcpy(dst, MAGIC, 8);
-    put_u32(dst + 8, h->bits ? 2 : 1);
+    put_u32(dst + 8, h->cipher != SEAL_NONE ? 3 : h->bits ? 2 : 1);
     put_u32(dst + 12, CHECKPOINT_HEADER);
     memcpy(dst + 16, h->id, STORE_ID);
     put_u64(dst + 32, h->start.segment);
     put_u64(dst + 40, h->start.offset);
     put_u32(dst + 48, h->chain);
-    put_u32(dst + 52, 0);
+    put_u32(dst + 52, h->cipher);
     put_u64(dst + 56, h->messages);
     put_u64(dst + 64, h->blobs);
     put_u64(dst + 72, h->last_seq);
@@ -28,12 +29,12 @@ void checkpoint_encode_head(uint8_t dst[CHECKPOINT_HEADER], const struct checkpo
 }
 
 /* Where the block starts in dst; its head is filled in by block_end(). */
-static size_t block_begin(struct mf_buf *dst)
+static size_t block_begin(struct mf_buf *dst, const struct checkpoint_head *h)
 {
-    static const uint8_t none[CHECKPOINT_BLOCK];
+    static const uint8_t none[CHECKPOINT_BLOCK + SEAL_ROOM];
     size_t start = dst->len;
 
-    mf_buf_append(dst, none, sizeof none);
+    mf_buf_append(dst, none, h->cipher == SEAL_NONE ? CHECKPOINT_BLOCK : sizeof none);
     return start;
 }
 
@@ -90,7 +91,7 @@ bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max,
     if (id == INDEX_NONE || mf_buf_failed(dst))
         return false;
     uint64_t base = index_seq(ix, id), before = base;
-    size_t start = block_begin(dst);
+    size_t start = block_begin(dst, h);
     uint32_t n = 0;
     while (id != INDEX_NONE && n < max) {
         uint64_t seq = index_seq(ix, id);
@@ -118,9 +119,9 @@ bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max,
     return true;
 }
 
-size_t checkpoint_blobs_begin(struct mf_buf *dst)
+size_t checkpoint_blobs_begin(struct mf_buf *dst, const struct checkpoint_head *h)
 {
-    return block_begin(dst);
+    return block_begin(dst, h);
 }
 
 /* The count is kept in the block's head meanwhile. */
@@ -143,4 +144,16 @@ void checkpoint_blobs_end(struct mf_buf *dst, size_t start, uint64_t offset)
 {
     if (!mf_buf_failed(dst))
         block_end(dst, start, get_u32(dst->ptr + start + 12), 0, offset);
+}
+
+void checkpoint_seal(uint8_t *p, size_t n, uint64_t offset, struct seal *seal)
+{
+    for (size_t at = 0; at < n;) {
+        uint8_t *block = p + at, ad[CHECKPOINT_AD];
+        size_t length = get_u32(block + 8);
+        seal_shut(seal, block + CHECKPOINT_BLOCK, length - CHECKPOINT_BLOCK - SEAL_ROOM,
+                  checkpoint_ad(block, offset + at, ad));
+        put_u64(block, checksum64(block + 8, length - 8, offset + at));
+        at += length;
+    }
 }

@@ -31,7 +31,8 @@ static void check_start(struct store *s)
         return; /* when that has ended */
     c->stage = CHECK_FILL;
     mf_list_move(&c->waits, &c->next_waits);
-    c->head = (struct checkpoint_head){.start = start, .chain = chain};
+    c->head = (struct checkpoint_head){.start = start, .chain = chain, .cipher = store_cipher(s)};
+    c->seal = s->crypt == NULL ? NULL : s->crypt->check;
     memcpy(c->head.id, s->id, STORE_ID);
     c->offset = CHECKPOINT_HEADER;
     c->from_seq = 0;
@@ -54,7 +55,7 @@ void checkpoint_kick(struct store *s)
     if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->commit.retrying)
         return;
     if (!mf_list_empty(&c->next_waits) ||
-        (!s->o.no_checkpoint && !s->close.begun && (c->since >= enough || vain)))
+        (!s->o.no_checkpoint && !s->close.begun && (c->since >= enough || vain || c->plain)))
         check_start(s);
 }
 
@@ -88,6 +89,8 @@ static void check_write_work(void *arg) /* on a worker */
 
     if (c->status == 0 && c->file == NULL)
         c->status = open_tmp(c);
+    if (c->seal != NULL)
+        checkpoint_seal(c->buf.ptr, c->buf.len, c->offset, c->seal);
     if (c->status == 0 && c->buf.len > 0)
         c->status = c->io->pwrite(c->io, c->file, c->buf.ptr, c->buf.len, c->offset, &c->error);
 }
@@ -110,6 +113,7 @@ static void check_end(struct store *s, int status)
     if (status == 0) {
         c->last_bytes = c->head.file_size;
         c->last_messages = c->head.messages;
+        c->plain = false;
         s->stats.checkpoints++;
     } else {
         log_warn("store %s: no checkpoint this time: %s", s->name, c->error.text);
@@ -191,7 +195,7 @@ static void blob_add(void *arg, struct mf_slice name, struct mf_slice bytes)
     struct checkpointer *c = arg;
 
     /* A block for each: a value may be large. */
-    size_t start = checkpoint_blobs_begin(&c->buf);
+    size_t start = checkpoint_blobs_begin(&c->buf, &c->head);
     checkpoint_blobs_add(&c->buf, start, name, bytes);
     checkpoint_blobs_end(&c->buf, start, c->offset + start);
     c->head.blobs++;

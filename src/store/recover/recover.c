@@ -38,6 +38,8 @@ static int read_checkpoint_head(struct recover *r)
     if (rc == 0 && !position_ok(&r->cp))
         return checkpoint_bad(r, 32, "the checkpoint does not fit the log");
     r->checkpoint = rc == 0;
+    if (rc == 0 && r->cp.cipher != SEAL_NONE && r->opener == NULL)
+        return recover_fail_sealed(r, CHECKPOINT_NAME);
     if (rc == MF_CORRUPT)
         return checkpoint_bad(r, bad, "the checkpoint is damaged");
     return rc;
@@ -165,7 +167,7 @@ static int replay_tail(struct recover *r, const struct fit *f, bool *ok)
 
     if (rc != 0)
         return rc;
-    rc = checkpoint_load(r->io, r->pass.ix, &h, checkpoint_blob, &r->pass, &bad, r->e);
+    rc = checkpoint_load(r->io, r->opener, r->pass.ix, &h, checkpoint_blob, &r->pass, &bad, r->e);
     if (rc == MF_CORRUPT)
         return checkpoint_bad(r, bad, "the checkpoint is damaged");
     if (rc != 0)
@@ -276,13 +278,14 @@ static void recover_fini(struct recover *r)
     free(r->damage.at);
     free(r->strays.at);
     mf_buf_fini(&r->tmp);
+    mf_buf_fini(&r->plain);
 }
 
-int recover(struct recovery *out, struct store_io *io, char separator, int64_t now_ns,
-            struct mf_error *e)
+int recover(struct recovery *out, struct store_io *io, struct seal *seal, char separator,
+            int64_t now_ns, struct mf_error *e)
 {
     struct mf_error story;
-    struct recover r = {.io = io, .separator = separator, .now_ns = now_ns};
+    struct recover r = {.io = io, .opener = seal, .separator = separator, .now_ns = now_ns};
     int rc;
 
     r.e = e != NULL ? e : &story;
@@ -294,6 +297,7 @@ int recover(struct recovery *out, struct store_io *io, char separator, int64_t n
     if (rc == 0) {
         out->chain = r.chain; /* the seal's check is known only now */
         out->group = r.pass.group;
+        out->plain_checkpoint = !r.checkpoint || r.cp.cipher == SEAL_NONE;
     } else {
         recovery_fini(out);
     }

@@ -58,6 +58,8 @@ struct recovery {
     struct store_damage torn_at;
     uint64_t records; /* replayed */
     bool from_checkpoint;
+
+    bool plain_checkpoint;     /* there is none that is encrypted */
     uint64_t checkpoint_bytes; /* size of a valid checkpoint; 0: none */
 };
 
@@ -67,9 +69,10 @@ struct recovery {
  * always the last segment and prepared segments after it, to be sure that nothing follows the
  * end.  Memory: one segment is open at a time; the open batch's offsets.  `now_ns` is for the
  * index's wheel.  Damage is no error: the result has the remaining state.  Errors: MF_IO,
- * MF_NOMEM, MF_UNSUPPORTED (a greater version: nothing was touched). */
-MF_MUSTCHECK int recover(struct recovery *out, struct store_io *io, char separator, int64_t now_ns,
-                         struct mf_error *e);
+ * MF_NOMEM, MF_UNSUPPORTED (a greater version: nothing was touched), MF_DENIED (it is encrypted,
+ * and seal is NULL: the same). */
+MF_MUSTCHECK int recover(struct recovery *out, struct store_io *io, struct seal *seal,
+                         char separator, int64_t now_ns, struct mf_error *e);
 void recovery_fini(struct recovery *out);
 
 void segment_name(char dst[32], uint64_t number); /* 0000000000000001.log */

@@ -192,6 +192,33 @@ static int apply_record(struct pass *p, uint64_t segment, uint64_t at, const str
     }
 }
 
+/* A sealed record, opened first.  One that does not open was not written by this store. */
+static int apply_sealed(struct recover *r, const struct seg *s, uint64_t at,
+                        const struct record *rec)
+{
+    struct pass *p = &r->pass;
+    struct record opened = *rec;
+    char name[32];
+
+    if (rec->cipher == SEAL_NONE)
+        return apply_record(p, s->number, at, rec) == 0 ? 0 : mf_fail(r->e, MF_NOMEM, "index");
+    if (r->opener == NULL) {
+        segment_name(name, s->number);
+        return recover_fail_sealed(r, name);
+    }
+    mf_buf_clear(&r->plain);
+    uint8_t *dst = mf_buf_reserve(&r->plain, record_len(rec) + 1);
+    if (dst == NULL)
+        return mf_fail(r->e, MF_NOMEM, "record of %zu bytes", record_len(rec));
+    if (!record_open(&opened, r->opener, dst))
+        return recover_seg_damage(r, &p->damage, s->number, at, rec->size,
+                                  "a record does not open with the key");
+    if (apply_record(p, s->number, at, &opened) != 0)
+        return mf_fail(r->e, MF_NOMEM, "index");
+    /* A blob borrows its bytes, and the next record takes their place. */
+    return recover_pass_own_blobs(p) == 0 ? 0 : mf_fail(r->e, MF_NOMEM, "blobs");
+}
+
 /* Names what the damage before this record may have cost: up to lost_to. */
 void recover_pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
 {
@@ -251,9 +278,11 @@ int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan
         if (p->batch[i] & HOLLOW)
             continue;
         /* Its data was checked when it was read the first time. */
-        if (record_read_head(sc->base + at, sc->size - at, s->key, at, &rec) &&
-            apply_record(p, s->number, at, &rec) != 0)
-            return mf_fail(r->e, MF_NOMEM, "index");
+        if (record_read_head(sc->base + at, sc->size - at, s->key, at, &rec)) {
+            int rc = apply_sealed(r, s, at, &rec);
+            if (rc != 0)
+                return rc;
+        }
     }
     p->batched = 0;
     return 0;
@@ -292,8 +321,10 @@ int recover_pass_record(struct recover *r, const struct seg *s, const struct sca
         rc = recover_pass_batch(r, s, sc);
         if (rc != 0)
             return rc;
-    } else if (!hollow && apply_record(p, s->number, at, rec) != 0) {
-        return mf_fail(r->e, MF_NOMEM, "index");
+    } else if (!hollow) {
+        int rc = apply_sealed(r, s, at, rec);
+        if (rc != 0)
+            return rc;
     }
     cut_here(p, end, rec);
     return 0;

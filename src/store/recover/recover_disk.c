@@ -33,7 +33,7 @@ static size_t encode_tie(struct recover *r, uint8_t dst[TIE_SIZE], struct record
         n = record_encode(dst, &commit);
     }
     n += record_encode(dst + n, &seal);
-    record_finish(dst, n, key, at.offset, &r->chain);
+    record_finish(dst, n, key, at.offset, &r->chain, NULL);
     return n;
 }
 
@@ -48,7 +48,7 @@ static int mend_header(struct recover *r, struct store_file *f, struct seg *s)
         return 0;
     size = (size + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE; /* the file's may be anything */
     if (s->version == 0)                                            /* its contents are unknown */
-        s->version = SEGMENT_VERSION;
+        s->version = r->opener != NULL ? SEGMENT_CRYPT : SEGMENT_BITS;
     segment_page_encode(page, s->version, r->id, s->number, size, r->pass.clock_ns);
     return r->io->pwrite(r->io, f, page, sizeof page, 0, r->e);
 }

@@ -110,6 +110,14 @@ size_t recover_files_at(const struct recover *r, uint64_t number)
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
+int recover_fail_sealed(struct recover *r, const char *file)
+{
+    return mf_fail(r->e, MF_DENIED,
+                   "%s is encrypted, and the file store.key that belongs to it is missing: put it "
+                   "back from a backup; nothing was changed",
+                   file);
+}
+
 static int read_head(struct recover *r, struct seg *s, struct store_file *f, const char *name)
 {
     uint8_t page[SEGMENT_PAGE];
@@ -144,6 +152,8 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     /* Still that of the segment it was made from: what was written since may be there or not. */
     if (h.number != s->number)
         return 0;
+    if (h.version >= SEGMENT_CRYPT && r->opener == NULL)
+        return recover_fail_sealed(r, name);
     s->state = h.damaged ? SEG_HALF : SEG_GOOD;
     s->bad_at = h.damaged_at;
     s->version = h.version;

@@ -14,6 +14,7 @@
 #include "store/log/scan.h"
 
 #include "base/list.h"
+#include "codec/seal.h"
 #include "base/table.h"
 
 enum seg_state {
@@ -114,6 +115,8 @@ struct pass {
 struct recover {
     struct store_io *io;
     struct mf_error *e;
+    struct seal *opener; /* NULL: there is no key */
+    struct mf_buf plain; /* an opened record */
     char separator;
     int64_t now_ns;
     struct seg *seg; /* ascending */
@@ -140,7 +143,8 @@ struct recover {
 /* recover_files.c */
 MF_MUSTCHECK int recover_files_list(struct recover *r);
 MF_MUSTCHECK int recover_files_heads(struct recover *r); /* MF_UNSUPPORTED: a greater version */
-void recover_files_owner(struct recover *r);             /* settles id, state and key of all */
+int recover_fail_sealed(struct recover *r, const char *file); /* MF_DENIED */
+void recover_files_owner(struct recover *r);                  /* settles id, state and key of all */
 size_t recover_files_at(const struct recover *r, uint64_t number); /* the first at or after */
 struct seg_bytes {
     const uint8_t *base;

@@ -75,7 +75,7 @@ static int load(struct store_io *io, struct index **ix, struct checkpoint_head *
 
     *ix = index_new('.', 0);
     TEST_ASSERT_EQUAL(0, index_load_begin(*ix));
-    int rc = checkpoint_load(io, *ix, h, no_blob, blobs, bad, &e);
+    int rc = checkpoint_load(io, NULL, *ix, h, no_blob, blobs, bad, &e);
     if (rc == 0)
         TEST_ASSERT_EQUAL(0, index_load_end(*ix, &(struct record_mark){0, 0}, NULL, NULL));
     return rc;
@@ -264,11 +264,11 @@ static void test_a_checkpoint_of_a_greater_version_is_refused(void)
     struct mf_error e;
 
     memcpy(b, good.ptr, good.len);
-    put_u32(b + 8, 3);
+    put_u32(b + 8, 4);
     put_u64(b + 120, checksum64(b, 120, 0));
     maker_write(io, CHECKPOINT_NAME, b, good.len);
     maker_write(io, "x.tmp", "x", 1);
-    TEST_ASSERT_EQUAL(MF_UNSUPPORTED, recover(&r, io, '.', 0, &e));
+    TEST_ASSERT_EQUAL(MF_UNSUPPORTED, recover(&r, io, NULL, '.', 0, &e));
     uint8_t x[4];
     TEST_ASSERT_EQUAL(1, maker_read(io, "x.tmp", x, sizeof x));
     free(b);

@@ -509,7 +509,7 @@ static void test_a_wide_gap_costs_no_time(void)
     struct store_io *io = maker_files(&m);
     segment_page_encode(far, SEGMENT_PLAIN, m.id, number, MAKER_SIZE, 1);
     record_encode(far + o, &c);
-    record_finish(far + o, RECORD_COMMIT_SIZE, record_key(m.id, number), o, &chain);
+    record_finish(far + o, RECORD_COMMIT_SIZE, record_key(m.id, number), o, &chain, NULL);
     maker_write(io, "ffffffffffffff00.log", far, sizeof far);
     recover_ok(&r, io);
     TEST_ASSERT_EQUAL_STRING("1 2 3 4 5 6 7 8 9", seqs(&r));
@@ -525,13 +525,13 @@ static void test_a_greater_version_is_refused_and_nothing_touched(void)
     struct mf_error e;
     struct recovery r;
 
-    put_u32(m.seg[2] + 8, 4);
+    put_u32(m.seg[2] + 8, 5);
     put_u64(m.seg[2] + 56, checksum64(m.seg[2], 56, 0));
     m.seg[3][at[9].offset + 20] ^= 1; /* a seal would be due */
     struct store_io *io = maker_files(&m);
     maker_write(io, "spare.tmp", "x", 1);
-    TEST_ASSERT_EQUAL(MF_UNSUPPORTED, recover(&r, io, '.', 0, &e));
-    TEST_ASSERT_NOT_NULL(strstr(e.text, "0000000000000002.log has version 4"));
+    TEST_ASSERT_EQUAL(MF_UNSUPPORTED, recover(&r, io, NULL, '.', 0, &e));
+    TEST_ASSERT_NOT_NULL(strstr(e.text, "0000000000000002.log has version 5"));
     TEST_ASSERT_TRUE(exists(io, "spare.tmp"));
     uint8_t now[MAKER_SIZE];
     TEST_ASSERT_EQUAL(MAKER_SIZE, maker_read(io, "0000000000000003.log", now, sizeof now));

@@ -111,7 +111,7 @@ static void test_any_failing_operation_is_an_error_and_loses_nothing(void)
             fault_io_arm(io,
                          &(struct fault_plan){
                              .nth = n, .code = codes[way & 1], .half = way & 2, .after = way & 2});
-            int rc = recover(&r, io, '.', 0, &e);
+            int rc = recover(&r, io, NULL, '.', 0, &e);
             again = fault_io_hit(io);
             fault_io_disarm(io);
             if (rc == 0) { /* no fault, or only one that has another way: map */
@@ -183,7 +183,7 @@ static void test_any_failing_allocation_is_an_error_and_loses_nothing(void)
             struct recovery r;
             allocations = 0;
             fail_at = n;
-            int rc = recover(&r, io, '.', 0, &e);
+            int rc = recover(&r, io, NULL, '.', 0, &e);
             fail_at = 0;
             again = allocations >= n;
             TEST_ASSERT_TRUE(again || rc == 0);

@@ -37,7 +37,7 @@ static uint64_t fill(uint64_t at, unsigned n, size_t body_len, uint32_t *chain, 
                            .key = MF_LIT("k"),
                            .body = {body, body_len}};
         size_t len = record_encode(seg + at, &r);
-        record_finish(seg + at, len, key, at, chain);
+        record_finish(seg + at, len, key, at, chain, NULL);
         where[i] = at;
         at += len;
     }
@@ -200,11 +200,11 @@ static void test_fake_records_in_a_body_are_not_believed(void)
     for (size_t i = 0; i < sizeof body; i += 24) {
         uint32_t c = 0;
         record_encode(body + i, &fake);
-        record_finish(body + i, 24, wrong_key, i, &c);
+        record_finish(body + i, 24, wrong_key, i, &c, NULL);
     }
     for (unsigned i = 0; i < 3; i++) {
         size_t n = record_encode(seg + o, &m);
-        record_finish(seg + o, n, key, o, &chain);
+        record_finish(seg + o, n, key, o, &chain, NULL);
         o += n;
     }
     seg[SEGMENT_PAGE + 60] ^= 1;

@@ -1,0 +1,305 @@
+/* seal.c: XChaCha20-Poly1305 and XAES-256-GCM.
+ *
+ * Both derive a key from the first bytes of the nonce (16, or 12), and use it with the rest.  A
+ * struct seal draws the first 16 bytes once, so its derived key is computed once; a reader keeps
+ * the derived key of the last box it opened. */
+#include "codec/seal.h"
+
+#include <openssl/evp.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#define PREFIX 16u /* random bytes of a nonce; a counter follows */
+#define BLOCK  16u
+#define SHORT  12u /* nonce of the ciphers below */
+
+/* A derived key, of the boxes whose nonces begin like this. */
+struct derived {
+    bool known;
+    uint8_t prefix[PREFIX];
+    uint8_t key[SEAL_KEY]; /* chacha */
+    EVP_CIPHER_CTX *gcm;   /* aes: has the key */
+};
+/* One cipher under one key. */
+struct under {
+    enum seal_cipher cipher;
+    uint8_t key[SEAL_KEY];
+    uint8_t k1[BLOCK]; /* aes: XAES's K1 */
+    EVP_CIPHER_CTX *ecb;
+    struct derived shut, open;
+};
+struct seal {
+    enum seal_cipher cipher; /* of new boxes */
+    uint8_t prefix[PREFIX];
+    uint64_t counter;
+    struct under under[2]; /* that cipher; the other one, made with the first box of it */
+    uint8_t other[SEAL_KEY];
+};
+
+void seal_random(void *dst, size_t n)
+{
+    randombytes_buf(dst, n);
+}
+
+void seal_wipe(void *p, size_t n)
+{
+    sodium_memzero(p, n);
+}
+
+void seal_key_of(uint8_t key[SEAL_KEY], struct mf_slice text, const uint8_t salt[SEAL_SALT])
+{
+    uint8_t first[SEAL_KEY];
+
+    /* Twice: libsodium's keys have at most 64 bytes, a text has any length. */
+    crypto_generichash(first, sizeof first, text.ptr, text.len, NULL, 0);
+    crypto_generichash(key, SEAL_KEY, salt, SEAL_SALT, first, sizeof first);
+    sodium_memzero(first, sizeof first);
+}
+
+/* None of these calls allocates or reads anything, so none can fail once the contexts are made.
+ * If one does, going on would write what was to be sealed. */
+static void must(int ok)
+{
+    if (ok != 1)
+        abort();
+}
+
+/* --- AES ------------------------------------------------------------------------------------ */
+
+static void ecb_blocks(struct under *u, uint8_t *dst, const uint8_t *src, int n)
+{
+    int len;
+
+    must(EVP_EncryptUpdate(u->ecb, dst, &len, src, n));
+    must(len == n);
+}
+
+static EVP_CIPHER_CTX *context_new(const EVP_CIPHER *cipher, const uint8_t *key)
+{
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+
+    if (c != NULL && EVP_EncryptInit_ex(c, cipher, NULL, key, NULL) == 1 &&
+        EVP_CIPHER_CTX_set_padding(c, 0) == 1)
+        return c;
+    EVP_CIPHER_CTX_free(c);
+    return NULL;
+}
+
+static bool aes_init(struct under *u)
+{
+    static const uint8_t zeros[BLOCK];
+    unsigned carry = 0;
+
+    u->ecb = context_new(EVP_aes_256_ecb(), u->key);
+    u->shut.gcm = context_new(EVP_aes_256_gcm(), NULL);
+    u->open.gcm = context_new(EVP_aes_256_gcm(), NULL);
+    if (u->ecb == NULL || u->shut.gcm == NULL || u->open.gcm == NULL)
+        return false;
+    ecb_blocks(u, u->k1, zeros, BLOCK); /* doubled in GF(2^128): a key of CMAC */
+    for (size_t i = BLOCK; i-- > 0;) {
+        unsigned b = u->k1[i];
+        u->k1[i] = (uint8_t)(b << 1 | carry);
+        carry = b >> 7;
+    }
+    u->k1[BLOCK - 1] ^= carry != 0 ? 0x87 : 0;
+    return true;
+}
+
+static void aes_derive(struct under *u, struct derived *d)
+{
+    uint8_t m[2 * BLOCK] = {0}, key[SEAL_KEY];
+
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t *p = m + i * BLOCK;
+        p[1] = (uint8_t)(i + 1);
+        p[2] = 'X';
+        memcpy(p + 4, d->prefix, SHORT);
+        for (size_t k = 0; k < BLOCK; k++)
+            p[k] ^= u->k1[k];
+    }
+    ecb_blocks(u, key, m, sizeof m);
+    must(EVP_EncryptInit_ex(d->gcm, NULL, NULL, key, NULL));
+    sodium_memzero(key, sizeof key);
+}
+
+static void aes_shut(struct derived *d, const uint8_t *nonce, uint8_t *box, size_t n,
+                     struct mf_slice ad)
+{
+    int len;
+
+    must(EVP_EncryptInit_ex(d->gcm, NULL, NULL, NULL, nonce));
+    if (ad.len > 0)
+        must(EVP_EncryptUpdate(d->gcm, NULL, &len, ad.ptr, (int)ad.len));
+    if (n > 0)
+        must(EVP_EncryptUpdate(d->gcm, box + SEAL_ROOM, &len, box + SEAL_ROOM, (int)n));
+    must(EVP_EncryptFinal_ex(d->gcm, box + SEAL_ROOM + n, &len));
+    must(EVP_CIPHER_CTX_ctrl(d->gcm, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG, box + SEAL_NONCE));
+}
+
+static bool aes_open(struct derived *d, const uint8_t *nonce, const uint8_t *box, size_t n,
+                     struct mf_slice ad, uint8_t *dst)
+{
+    uint8_t tag[SEAL_TAG], none[BLOCK];
+    int len;
+
+    memcpy(tag, box + SEAL_NONCE, sizeof tag);
+    must(EVP_DecryptInit_ex(d->gcm, NULL, NULL, NULL, nonce));
+    if (ad.len > 0)
+        must(EVP_DecryptUpdate(d->gcm, NULL, &len, ad.ptr, (int)ad.len));
+    if (n > 0)
+        must(EVP_DecryptUpdate(d->gcm, dst, &len, box + SEAL_ROOM, (int)n));
+    must(EVP_CIPHER_CTX_ctrl(d->gcm, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag));
+    return EVP_DecryptFinal_ex(d->gcm, none, &len) == 1;
+}
+
+/* --- both ----------------------------------------------------------------------------------- */
+
+static bool under_init(struct under *u, enum seal_cipher cipher, const uint8_t key[SEAL_KEY])
+{
+    u->cipher = cipher;
+    memcpy(u->key, key, SEAL_KEY);
+    return cipher != SEAL_AES || aes_init(u);
+}
+
+static void under_fini(struct under *u)
+{
+    EVP_CIPHER_CTX_free(u->ecb); /* they wipe their keys */
+    EVP_CIPHER_CTX_free(u->shut.gcm);
+    EVP_CIPHER_CTX_free(u->open.gcm);
+    sodium_memzero(u, sizeof *u);
+}
+
+static void derive(struct under *u, struct derived *d, const uint8_t *nonce)
+{
+    if (d->known && memcmp(d->prefix, nonce, PREFIX) == 0)
+        return;
+    d->known = true;
+    memcpy(d->prefix, nonce, PREFIX);
+    if (u->cipher == SEAL_AES)
+        aes_derive(u, d);
+    else
+        crypto_core_hchacha20(d->key, nonce, u->key, NULL);
+}
+
+/* What is left of the nonce for the cipher below. */
+static void shorten(const struct under *u, const uint8_t *nonce, uint8_t dst[SHORT])
+{
+    if (u->cipher == SEAL_AES) {
+        memcpy(dst, nonce + SHORT, SHORT);
+        return;
+    }
+    memset(dst, 0, SHORT - 8);
+    memcpy(dst + SHORT - 8, nonce + PREFIX, 8);
+}
+
+static void shut(struct under *u, uint8_t *box, size_t n, struct mf_slice ad)
+{
+    uint8_t nonce[SHORT];
+
+    derive(u, &u->shut, box);
+    shorten(u, box, nonce);
+    if (u->cipher == SEAL_AES)
+        aes_shut(&u->shut, nonce, box, n, ad);
+    else
+        (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(box + SEAL_ROOM, box + SEAL_NONCE,
+                                                                 NULL, box + SEAL_ROOM, n, ad.ptr,
+                                                                 ad.len, NULL, nonce, u->shut.key);
+}
+
+/* Keys of the ciphers differ, so that a change of the cipher gives neither away. */
+static void key_for(uint8_t dst[SEAL_KEY], const uint8_t key[SEAL_KEY], enum seal_cipher cipher)
+{
+    static const char context[crypto_kdf_CONTEXTBYTES + 1] = "mfly-box";
+
+    (void)crypto_kdf_derive_from_key(dst, SEAL_KEY, (uint64_t)cipher, context, key);
+}
+
+static enum seal_cipher other_than(enum seal_cipher cipher)
+{
+    return cipher == SEAL_AES ? SEAL_CHACHA : SEAL_AES;
+}
+
+struct seal *seal_new(const uint8_t key[SEAL_KEY], enum seal_cipher cipher)
+{
+    uint8_t own[SEAL_KEY];
+    struct seal *s = sodium_init() < 0 ? NULL : calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->cipher = cipher;
+    key_for(s->other, key, other_than(cipher));
+    key_for(own, key, cipher);
+    bool ok = under_init(&s->under[0], cipher, own);
+    sodium_memzero(own, sizeof own);
+    randombytes_buf(s->prefix, PREFIX);
+    if (ok)
+        return s;
+    seal_free(s);
+    return NULL;
+}
+
+void seal_free(struct seal *s)
+{
+    if (s == NULL)
+        return;
+    under_fini(&s->under[0]);
+    under_fini(&s->under[1]);
+    sodium_memzero(s, sizeof *s);
+    free(s);
+}
+
+enum seal_cipher seal_cipher(const struct seal *s)
+{
+    return s->cipher;
+}
+
+void seal_shut(struct seal *s, uint8_t *box, size_t n, struct mf_slice ad)
+{
+    uint64_t count = ++s->counter;
+
+    memcpy(box, s->prefix, PREFIX);
+    memcpy(box + PREFIX, &count, sizeof count);
+    shut(&s->under[0], box, n, ad);
+}
+
+/* Boxes of the other cipher are those from before a change of the configuration.  Without memory
+ * for them the program ends: a box that does not open would count as damage. */
+static struct under *under_of(struct seal *s, enum seal_cipher cipher)
+{
+    struct under *u = &s->under[cipher != s->cipher];
+
+    if (u->cipher == SEAL_NONE)
+        must(under_init(u, cipher, s->other));
+    return u;
+}
+
+bool seal_open(struct seal *s, enum seal_cipher cipher, const uint8_t *box, size_t n,
+               struct mf_slice ad, uint8_t *dst)
+{
+    struct under *u = under_of(s, cipher);
+    uint8_t nonce[SHORT];
+    bool ok;
+
+    derive(u, &u->open, box);
+    shorten(u, box, nonce);
+    if (u->cipher == SEAL_AES)
+        ok = aes_open(&u->open, nonce, box, n, ad, dst);
+    else
+        ok = crypto_aead_chacha20poly1305_ietf_decrypt_detached(dst, NULL, box + SEAL_ROOM, n,
+                                                                box + SEAL_NONCE, ad.ptr, ad.len,
+                                                                nonce, u->open.key) == 0;
+    if (!ok)
+        sodium_memzero(dst, n);
+    return ok;
+}
+
+void seal_shut_with(const uint8_t key[SEAL_KEY], enum seal_cipher cipher,
+                    const uint8_t nonce[SEAL_NONCE], uint8_t *box, size_t n, struct mf_slice ad)
+{
+    struct under u = {0};
+
+    must(sodium_init() >= 0 && under_init(&u, cipher, key));
+    memcpy(box, nonce, SEAL_NONCE);
+    shut(&u, box, n, ad);
+    under_fini(&u);
+}

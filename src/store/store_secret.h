@@ -1,0 +1,17 @@
+/* store_secret.h: what a store is encrypted with.  A part of store.h.
+ *
+ * The owner's key is any text.  A key of the store, random, seals the bytes; the owner's key seals
+ * that one, in the file store.key (docs/disk-format.md, Encryption). */
+#ifndef MAYFLY_STORE_SECRET_H
+#define MAYFLY_STORE_SECRET_H
+
+#include "base/base.h"
+
+enum store_cipher { STORE_CHACHA = 1, STORE_AES = 2 }; /* as enum seal_cipher */
+struct store_secret {
+    enum store_cipher cipher; /* of what is written from now on */
+    struct mf_slice key;      /* not empty */
+    struct mf_slice prev;     /* the key before it; empty: none */
+};
+
+#endif
