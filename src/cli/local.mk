@@ -7,7 +7,7 @@ noinst_LIBRARIES += %D%/libcli.a
 	%D%/human.c %D%/human.h %D%/plain_file.c %D%/plain_file.h \
 	%D%/http_get.c %D%/http_get.h %D%/server_check.c %D%/server_check.h \
 	%D%/check/check.c %D%/check/check.h %D%/check/check_impl.h %D%/check/check_log_impl.h %D%/check/check_record.c %D%/check/check_segments.c \
-	%D%/check/check_model.c %D%/check/check_model.h %D%/check/check_log.c %D%/check/check_rules.c %D%/check/check_live.c \
+	%D%/check/check_crypt.c %D%/check/check_key.c %D%/check/check_key.h %D%/check/check_model.c %D%/check/check_model.h %D%/check/check_log.c %D%/check/check_rules.c %D%/check/check_live.c \
 	%D%/check/check_checkpoint.c %D%/check/check_compare.c %D%/check/check_doubt.c %D%/check/check_store.c %D%/check/check_dir.c \
 	%D%/check/check_dir.h %D%/check/check_journal.c %D%/check/check_journal.h %D%/check/check_find.c %D%/check/check_find.h \
 	%D%/check/repair.c %D%/check/repair.h %D%/check/repair_log.c %D%/check/repair_log.h %D%/check/repair_dir.c \

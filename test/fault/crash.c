@@ -21,6 +21,7 @@
 #include "support/store_script.h"
 
 #include "base/rand.h"
+#include "support/secret.h"
 
 #define STEP_NS 1000000000ll
 #define START   (1700000000 * STEP_NS)
@@ -196,7 +197,7 @@ static size_t look(struct where_cut *k, struct drive *d, struct model_state *hel
 static void check_disk(struct disk *files, struct check_result *r)
 {
     struct check_source src = disk_source(files);
-    struct check_opts o = {.now_ns = START};
+    struct check_opts o = {.now_ns = START, .key = test_key()};
     struct mf_error e;
 
     MUST(check_files(&src, &o, r, &e) == 0, "mayfly check: %s", e.text);

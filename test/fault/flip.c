@@ -21,6 +21,7 @@
 #include "store/log/record.h"
 
 #include "base/rand.h"
+#include "support/secret.h"
 
 #define SECTOR 512
 
@@ -259,7 +260,7 @@ static void list_check(const struct check_result *r)
 static void agree_with_check(struct verdict *v, uint64_t shown)
 {
     struct check_source src = disk_source(&disk);
-    struct check_opts o = {.now_ns = now_ns};
+    struct check_opts o = {.now_ns = now_ns, .key = test_key()};
     struct check_result r;
     struct mf_error e;
 
@@ -300,6 +301,27 @@ static uint64_t count_shown(struct store *s)
     return n;
 }
 
+static const struct disk_file *key_was; /* NULL: the store is not encrypted */
+
+static bool key_is_lost(void)
+{
+    const struct disk_file *f = disk_find(&disk, "store.key");
+
+    return key_was != NULL && test_key_lost(key_was->bytes, f->bytes, f->size);
+}
+
+static void keep_key(struct disk_file *copy)
+{
+    const struct disk_file *f = test_secret() == NULL ? NULL : disk_find(&disk, "store.key");
+
+    if (f == NULL)
+        return;
+    *copy = *f;
+    copy->bytes = must_alloc(NULL, f->size, 1);
+    memcpy(copy->bytes, f->bytes, f->size);
+    key_was = copy;
+}
+
 static void try_disk(const struct change *c, bool no_checkpoint)
 {
     struct store_io *io;
@@ -314,6 +336,14 @@ static void try_disk(const struct change *c, bool no_checkpoint)
     io = disk_make(&disk);
     o.now_ns = now_ns;
     drive_init(&d, loop, io, &o, 1);
+    if (key_is_lost()) {
+        struct mf_error e;
+        int rc = drive_try_open(&d, &e);
+        MUST(rc == MF_CORRUPT || rc == MF_DENIED, "opened without its key: %d", rc);
+        drive_fini(&d);
+        at.change = NULL;
+        return;
+    }
     drive_open(&d);
     MUST(drive_scrub(&d) == 0, "scrub");
     drive_idle(&d);
@@ -347,6 +377,8 @@ static bool interesting(size_t file, uint64_t offset)
 
     if (strcmp(f->name, "checkpoint") == 0)
         return true;
+    if (strcmp(f->name, "store.key") == 0)
+        return offset % 4096 < 112 || offset % 61 == 0;
     if (file != last_file) {
         used = 0;
         for (size_t i = 0; i < spans_count; i++)
@@ -465,6 +497,7 @@ int main(int argc, char **argv)
     uint64_t bits = must_number(argc, argv, "bits", "FLIP_BITS", 1);
     uint64_t step = must_number(argc, argv, "cut-step", "FLIP_CUT_STEP", 61);
     uint64_t partners = must_number(argc, argv, "partners", "FLIP_PARTNERS", 2);
+    struct disk_file key = {.bytes = NULL};
     struct mf_error e;
 
     at.seed = must_number(argc, argv, "seed", "FLIP_SEED", 1);
@@ -477,6 +510,7 @@ int main(int argc, char **argv)
     now_ns = victim_build(loop, at.seed, &want);
     for (size_t i = 0; i < disk.files; i++)
         count.bytes += disk.file[i].size;
+    keep_key(&key);
     undamaged();
     if (bits > 0)
         flip_bits((unsigned)bits);
@@ -495,6 +529,7 @@ int main(int argc, char **argv)
         (unsigned long long)count.copied, (unsigned long long)count.swapped,
         (unsigned long long)count.opens, (unsigned long long)count.reported,
         (unsigned long long)count.torn, (unsigned long long)count.same);
+    free(key.bytes);
     disk_free(&disk);
     disk_spans_free(spans, spans_count);
     excuse_fini();

@@ -17,6 +17,7 @@
 
 #include "cli/check/repair.h"
 #include "store/log/record.h"
+#include "support/secret.h"
 
 #define SECTOR 512
 #define HITS   3
@@ -261,7 +262,7 @@ static bool in_ranges(const struct repair_ranges *r, uint64_t seq)
 static void check_is_clean(void)
 {
     struct check_source src = disk_source(&copy);
-    struct check_opts o = {.now_ns = now_ns};
+    struct check_opts o = {.now_ns = now_ns, .key = test_key()};
     struct check_result r;
     struct mf_error e;
 
@@ -365,10 +366,18 @@ static void judge_copy(const struct repair_result *r)
     drive_fini(&d);
 }
 
+static bool key_is_lost(void)
+{
+    const struct disk_file *now = disk_find(&disk, "store.key");
+    const struct disk_file *was = disk_find(&sound, "store.key");
+
+    return was != NULL && (now == NULL || test_key_lost(was->bytes, now->bytes, now->size));
+}
+
 static void try_repair(bool keep)
 {
     struct check_source src = disk_source(&disk);
-    struct repair_opts o = {.keep_unknown = keep, .now_ns = now_ns};
+    struct repair_opts o = {.keep_unknown = keep, .now_ns = now_ns, .key = test_key()};
     struct repair_sink sink = {put, NULL};
     struct repair_result r;
     struct mf_error e;
@@ -378,8 +387,12 @@ static void try_repair(bool keep)
     judge_damage();
     copy.files = 0;
     int rc = repair_files(&src, &o, &sink, &r, &e);
-    if (rc == MF_NOTFOUND && disk.files - at.hits <= 1)
+    if (rc == MF_NOTFOUND && disk.files - at.hits <= 1u + (test_secret() != NULL))
         return; /* nothing was left */
+    if (key_is_lost()) {
+        MUST(rc == MF_CORRUPT || rc == MF_NOTFOUND, "repaired without the key: %d", rc);
+        return;
+    }
     MUST(rc == 0, "%s", e.text);
     MUST(!checkpoint_tells() || r.unknown.sequences == 0,
          "%llu unknown, though there is a checkpoint", (unsigned long long)r.unknown.sequences);

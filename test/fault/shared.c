@@ -26,6 +26,7 @@
 
 #include "base/rand.h"
 #include "store/store_journal.h"
+#include "support/secret.h"
 
 #define STEP_NS 1000000000ll
 #define START   (1700000000 * STEP_NS)
@@ -306,7 +307,7 @@ static void erased_are_gone(struct store_io *disk, const struct shared_set *x, s
 
 static void check_store_of(struct disk *files, int i, struct check_result *r)
 {
-    struct check_opts o = {.now_ns = START};
+    struct check_opts o = {.now_ns = START, .key = test_key()};
     struct check_journal joined;
     struct folder store, journal;
     struct mf_error e;

@@ -21,6 +21,7 @@
 #include "store/recover/recover.h"
 
 #include "base/rand.h"
+#include "support/secret.h"
 
 #define SECOND 1000000000ll
 #define START  (1700000000 * SECOND)
@@ -221,7 +222,7 @@ static bool reported(struct store *s, const struct splice *c)
 static void check_reports(void)
 {
     struct check_source src = disk_source(&ours);
-    struct check_opts o = {.now_ns = now_ns};
+    struct check_opts o = {.now_ns = now_ns, .key = test_key()};
     struct check_result r;
     struct mf_error e;
 

@@ -18,5 +18,21 @@ static inline const struct store_secret *test_secret(void)
     secret.cipher = strcmp(cipher, "aes") == 0 ? STORE_AES : STORE_CHACHA;
     return &secret;
 }
+/* Are both copies of the key in these bytes of a store.key different from what they were?  Then
+ * nothing can be read, and the store says so. */
+static inline bool test_key_lost(const uint8_t *was, const uint8_t *now, size_t n)
+{
+    uint8_t bytes[4096 + 112] = {0};
+
+    memcpy(bytes, now, n < sizeof bytes ? n : sizeof bytes);
+    return memcmp(bytes, was, 112) != 0 && memcmp(bytes + 4096, was + 4096, 112) != 0;
+}
+/* For check and repair. */
+static inline struct mf_slice test_key(void)
+{
+    const struct store_secret *s = test_secret();
+
+    return s == NULL ? MF_SLICE_NONE : s->key;
+}
 
 #endif

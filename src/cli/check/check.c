@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include "cli/check/check_find.h"
+#include "cli/check/check_key.h"
 #include "cli/check/check_report.h"
 #include "cli/check/repair.h"
 #include "cli/cli.h"
@@ -18,7 +19,7 @@
 enum { EXIT_CLEAN, EXIT_DAMAGE, EXIT_ERROR, EXIT_LOCKED };
 
 static const char usage[] =
-    "usage: mayfly check DIR [--json] [--segments] [--no-lock] [-q]\n"
+    "usage: mayfly check DIR [--json] [--segments] [--no-lock] [--key-file FILE] [-q]\n"
     "       mayfly check --repair SRC --to DST [OPTIONS]; check --repair --help says more\n"
     "\n"
     "Verifies the store in DIR, or every store below it, and changes nothing.\n"
@@ -26,8 +27,7 @@ static const char usage[] =
     "  --json      one JSON document, for scripts\n"
     "  --segments  a table of the segments as well\n"
     "  --no-lock   read although a server has the store; what it writes meanwhile may look torn\n"
-    "  -q          print nothing\n"
-    "\n"
+    "  -q          print nothing\n" CHECK_KEY_USAGE "\n"
     "Exit code: 0 clean (a torn tail after a crash is), 1 damage, 2 usage or I/O error or a store "
     "of\n"
     "nats-server, 3 a server has the store.  Of several stores the first of 1, 2, 3 that "
@@ -40,6 +40,7 @@ static const char usage[] =
 struct args {
     const char *dir;
     bool json, segments, quiet, help;
+    struct check_key key;
     struct check_opts o;
 };
 
@@ -96,6 +97,8 @@ static int parse_args(struct args *a, int argc, char **argv)
             a->quiet = true;
         else if (strcmp(s, "-h") == 0 || strcmp(s, "--help") == 0)
             a->help = true;
+        else if (check_key_option(&a->key, argc, argv, &i))
+            continue;
         else if (s[0] != '-' && a->dir == NULL)
             a->dir = s;
         else {
@@ -169,7 +172,7 @@ static int check_items(struct args *a, struct items *all, struct mf_buf *out, st
 {
     struct bar bar = {.shown = false};
 
-    if (take_items(all, a->dir, e) != 0)
+    if (check_key_read(&a->key, &a->o.key, e) != 0 || take_items(all, a->dir, e) != 0)
         return e->code;
     a->o.now_ns = clock_wall_ns();
     if (!a->json && !a->quiet && isatty(STDERR_FILENO)) {
@@ -216,6 +219,7 @@ int check_main(int argc, char **argv)
         free(all.item[i].path);
     }
     free(all.item);
+    check_key_fini(&a.key);
     mf_buf_fini(&out);
     return code;
 }

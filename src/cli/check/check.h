@@ -21,8 +21,9 @@ struct check_source {
 };
 
 struct check_opts {
-    bool no_lock;   /* check_store: read although a server has the directory */
-    int64_t now_ns; /* the clock, for "deadlines already past" */
+    bool no_lock;        /* check_store: read although a server has the directory */
+    int64_t now_ns;      /* the clock, for "deadlines already past" */
+    struct mf_slice key; /* of encrypted stores, as the server's; empty: contents stay closed */
     void (*progress)(void *arg, uint64_t done, uint64_t total); /* bytes; may be NULL */
     void *arg;
 };
@@ -34,7 +35,8 @@ struct check_opts {
     X(CHECK_HEADER, "header")         /* one or both copies of a segment's header */               \
     X(CHECK_SIZE, "size")             /* a file shorter or longer than it was made */              \
     X(CHECK_RULE, "rule")             /* a valid record that says what it must not */              \
-    X(CHECK_CHECKPOINT, "checkpoint") /* costs time at the next start, loses nothing */
+    X(CHECK_CHECKPOINT, "checkpoint") /* costs time at the next start, loses nothing */            \
+    X(CHECK_KEY, "key")               /* store.key */
 enum check_kind {
 #define CHECK_KIND_ENUM(name, word) name,
     CHECK_KINDS(CHECK_KIND_ENUM)
@@ -81,6 +83,7 @@ enum check_cp {
     CHECK_CP_MATCHES,   /* with the log behind its position it gives what the whole log gives */
     CHECK_CP_DIFFERS,   /* it does not */
     CHECK_CP_EXPLAINED, /* it does not, and the log holds damage before its position */
+    CHECK_CP_UNREAD,    /* encrypted, and no key was given: only its checks were verified */
 };
 const char *check_cp_text(enum check_cp state);
 
@@ -105,6 +108,7 @@ struct check_result {
     uint64_t records;                   /* that count */
     uint64_t bytes;                     /* of all segment files */
     uint64_t last_sequence;             /* ever given */
+    bool encrypted, unread;             /* unread: without the key, so keys and blobs count 0 */
 
     struct check_live live; /* by the log alone */
 
@@ -120,7 +124,8 @@ struct check_result {
 
 /* Verifies one store.  0: done, and out (the caller's to fini) says what was found, damage or not.
  * MF_EXISTS: a server has the directory; MF_NOTFOUND: no store there; MF_UNSUPPORTED: a newer
- * format; MF_IO, MF_NOMEM.  Nothing is written to the directory. */
+ * format; MF_DENIED: the key is another one; MF_IO, MF_NOMEM.  Nothing is written to the directory.
+ */
 MF_MUSTCHECK int check_store(const char *dir, const struct check_opts *o, struct check_result *out,
                              struct mf_error *e);
 /* The same on any files, without a lock. */

@@ -38,6 +38,7 @@ static void take_header(struct cp *cp, const uint8_t *p)
     cp->first = rd64(p + 104);
     cp->size = rd64(p + 112);
     cp->bits = rd32(p + 8) >= 2;
+    cp->cipher = (uint8_t)rd32(p + 52);
     cp->header_ok = cp->usable = true;
 }
 
@@ -67,8 +68,9 @@ int check_cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
                        CHECKPOINT_NAME ": format version %" PRIu32 ", this tool knows %u: use the "
                                        "mayfly that came with the server",
                        rd32(p + 8), CP_VERSION);
-    if (rd32(p + 8) == 0 || rd32(p + 12) != CP_HEADER || rd32(p + 52) != 0 || rd64(p + 32) == 0 ||
-        rd64(p + 40) < HEADER_PAGE || rd64(p + 40) % 8 != 0) {
+    if (rd32(p + 8) == 0 || rd32(p + 12) != CP_HEADER ||
+        (rd32(p + 8) < 3 ? rd32(p + 52) != SEAL_NONE : !seal_known(rd32(p + 52))) ||
+        rd64(p + 32) == 0 || rd64(p + 40) < HEADER_PAGE || rd64(p + 40) % 8 != 0) {
         check_cp_bad(cp, 0, CP_HEADER, "the header says what it must not");
         return 0;
     }
@@ -192,7 +194,7 @@ static int load_entries(struct loader *l, const uint8_t *p, uint64_t length)
 static int load_block(struct loader *l, uint64_t *at, struct mf_error *e)
 {
     const struct check_source *src = l->c->src;
-    uint64_t left = l->cp->size - *at, length;
+    uint64_t left = l->cp->size - *at, length, whole;
     uint8_t head[BLOCK_HEAD];
     size_t got = 0;
     int rc;
@@ -220,14 +222,28 @@ static int load_block(struct loader *l, uint64_t *at, struct mf_error *e)
         return 0;
     }
     l->too_long = false;
-    rc = load_entries(l, l->buf, length);
+    whole = length;
+    switch (check_cp_open_block(l->c, (enum seal_cipher)l->cp->cipher, l->buf, &length, *at)) {
+    case CHECK_UNREAD:
+        l->cp->unread = true;
+        *at += whole;
+        return 0;
+    case CHECK_UNOPENED:
+        check_cp_bad(l->cp, *at, whole, "a block does not open with the key");
+        return 0;
+    case CHECK_OPEN_NOMEM:
+        rc = -1;
+        break;
+    default:
+        rc = load_entries(l, l->buf, length);
+    }
     if (rc < 0)
         return mf_fail(e, MF_NOMEM, "load the checkpoint");
     if (rc == 0)
         check_cp_bad(l->cp, *at, length, "the entries of a block are not in order");
     else if (length > BLOCK_LIMIT && !l->too_long)
         check_cp_bad(l->cp, *at, length, "a block is larger than 1 MiB for no reason");
-    *at += length;
+    *at += whole;
     return 0;
 }
 
@@ -240,7 +256,8 @@ int check_cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error
     while (cp->usable && at < cp->size && rc == 0)
         rc = load_block(&l, &at, e);
     free(l.buf);
-    if (rc == 0 && cp->usable && (l.messages != cp->messages || l.blobs != cp->blobs))
+    if (rc == 0 && cp->usable && !cp->unread &&
+        (l.messages != cp->messages || l.blobs != cp->blobs))
         check_cp_bad(cp, 56, 16, "it does not hold as many messages and blobs as its header says");
     check_model_saw(m, cp->last_seq);
     return rc == 0 ? 0 : mf_wrap(e, CHECKPOINT_NAME);

@@ -154,7 +154,7 @@ int check_compare_replay(struct ctx *c, struct cp *cp, const struct run *whole, 
     int rc = check_cp_load(c, cp, behind->m, e);
 
     *old = rc == 0 && cp->usable && cp->pos.segment < whole->first;
-    if (rc != 0 || !cp->usable || *old)
+    if (rc != 0 || !cp->usable || cp->unread || *old)
         return rc;
     if (!cp->at_record && !in_damage(&k, cp->pos))
         check_cp_bad(cp, 32, 16, "its position is not where a record starts");
@@ -191,6 +191,8 @@ int check_compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *who
         c->res->checkpoint = CHECK_CP_OLD;
         check_note(c, "the checkpoint is older than the first segment: the next start reads the "
                       "whole log instead");
+    } else if (rc == 0 && cp->usable && cp->unread) {
+        c->res->checkpoint = CHECK_CP_UNREAD;
     } else if (rc == 0 && cp->usable) {
         if (check_model_each(&m, compare_message, &k) != 0)
             rc = mf_fail(e, MF_NOMEM, "compare the checkpoint");

@@ -5,15 +5,20 @@
 #include "cli/check/check.h"
 #include "cli/check/check_model.h"
 
+#include "codec/seal.h"
+
 #define HEADER_PAGE     4096u
 #define HEADER_COPY     2048u /* where the second copy stands */
 #define HEADER_BYTES    64u
 #define MAX_SEGMENT     (UINT64_C(1) << 27) /* a checkpoint's place cannot name what lies behind */
-#define FORMAT_VERSION  3u                  /* of segments */
+#define FORMAT_VERSION  4u                  /* of segments */
+#define SEALED_VERSION  4u                  /* its messages and blobs are sealed */
 #define FLAGS_VERSION   3u                  /* from here on a re-deadline may have flags */
-#define CP_VERSION      2u                  /* of checkpoints */
+#define CP_VERSION      3u                  /* of checkpoints */
 #define MAX_FIXED       80u
 #define CHECKPOINT_NAME "checkpoint"
+#define KEY_NAME        "store.key"
+#define KEY_BYTES       (4096u + 512u)
 
 static inline uint16_t rd16(const uint8_t *p)
 {
@@ -106,6 +111,17 @@ struct ctx {
     /* The sequences that erase records name, ascending: of the reading before this one. */
     uint64_t *erased;
     size_t erased_count;
+    struct crypt {  /* check_crypt.c */
+        bool there; /* the key file, */
+        uint8_t file[KEY_BYTES];
+        int good; /* copies in it */
+        uint64_t bad_at;
+        struct seal *seal; /* NULL: nothing is sealed, or no key was given */
+        bool unread;       /* something is sealed and was not opened */
+        uint64_t plain_records;
+        uint8_t *plain; /* what was opened last */
+        size_t plain_cap;
+    } crypt;
 };
 
 /* Where the record of a message lies; 0, 0: nowhere. */
@@ -115,6 +131,24 @@ static inline struct check_pos entry_pos(const struct ctx *c, const struct entry
         return (struct check_pos){0, 0};
     return (struct check_pos){c->seg[en->segment].number, (uint64_t)en->off8 * 8};
 }
+
+/* --- encryption (check_crypt.c) ------------------------------------------------------------- */
+
+/* Reads the key file, if there is one, and opens it with o->key.  MF_DENIED: it does not open. */
+MF_MUSTCHECK int check_crypt_begin(struct ctx *c, struct mf_error *e);
+void check_crypt_report(struct ctx *c);
+void check_crypt_copies(const struct crypt *k, uint8_t file[KEY_BYTES]); /* both good */
+void check_crypt_end(struct ctx *c);
+enum seal_cipher check_rec_cipher(const struct rec *r);
+uint32_t check_rec_length(const struct rec *r); /* of key, head and body; of name and body */
+#define CHECK_REC_AD 24
+struct mf_slice check_rec_ad(const uint8_t *p, uint8_t ad[CHECK_REC_AD]);
+enum check_opened { CHECK_OPENED, CHECK_UNREAD, CHECK_UNOPENED, CHECK_OPEN_NOMEM };
+/* *data: check_rec_length() bytes, until the next call.  UNREAD: there is no key. */
+enum check_opened check_rec_open(struct ctx *c, const struct rec *r, const uint8_t **data);
+/* Opens a block in place; *length is what it has then. */
+enum check_opened check_cp_open_block(struct ctx *c, enum seal_cipher cipher, uint8_t *block,
+                                      uint64_t *length, uint64_t offset);
 
 void check_seg_name(char dst[24], uint64_t number);
 /* Lists the files, reads the headers. */
@@ -135,6 +169,8 @@ struct cp {
     bool header_ok;  /* and with it all below */
     bool usable;     /* all of it is in order */
     bool bits;       /* entries may have some */
+    uint8_t cipher;  /* enum seal_cipher: of its blocks */
+    bool unread;     /* they are sealed, and there is no key */
     const char *why; /* it is not; NULL while it is */
     uint64_t why_offset, why_length;
     uint8_t id[16];

@@ -29,6 +29,8 @@ static void put_log(struct jsonw *w, const struct check_result *r)
     jsonw_u64(w, "stop_offset", r->stop_offset);
     jsonw_bool(w, "torn", r->torn);
     jsonw_u64(w, "last_sequence", r->last_sequence);
+    jsonw_bool(w, "encrypted", r->encrypted);
+    jsonw_bool(w, "unread", r->unread);
     jsonw_end(w);
 }
 

@@ -188,19 +188,32 @@ static void resolve_damages(struct run *r, uint64_t upto)
     }
 }
 
+static enum check_opened open_record(struct run *r, const struct rec *rec, const uint8_t **data)
+{
+    struct ctx *c = r->c;
+    enum check_opened opened = check_rec_open(c, rec, data);
+
+    if (opened == CHECK_UNOPENED && !r->quiet)
+        (void)check_found(c, CHECK_RULE, c->seg[c->cur].number, rec->offset, rec->padded,
+                          "%s: it does not open with the key", check_rec_type_text(rec->type));
+    if (check_rec_cipher(rec) == SEAL_NONE && !r->quiet)
+        c->crypt.plain_records++;
+    return opened;
+}
+
 static int apply_message(struct run *r, const struct rec *rec)
 {
     uint64_t seq = rd64(rec->p + 16);
     uint16_t key_len = rd16(rec->p + 44);
     struct entry en = {
         .deadline = (int64_t)rd64(rec->p + 32),
-        .key_hash = checksum64(rec->p + rec->fixed, key_len, 0),
         .segment = (uint32_t)r->c->cur,
         .off8 = (uint32_t)(rec->offset / 8),
-        .length = rec->length - rec->fixed,
+        .length = check_rec_length(rec),
         .key_len = key_len,
         .flags = flags_hold(rec->flags, (int64_t)rd64(rec->p + 32)),
     };
+    const uint8_t *data;
 
     if (rec->type == REC_MESSAGE && seq > 0)
         resolve_damages(r, seq - 1);
@@ -210,14 +223,32 @@ static int apply_message(struct run *r, const struct rec *rec)
     /* The content of an erased message is unknown; its erase record follows. */
     if (is_erased(r->c, seq) && check_rec_data(rec, r->c->key) != REC_OK)
         return 0;
+    switch (open_record(r, rec, &data)) {
+    case CHECK_OPEN_NOMEM:
+        return MF_NOMEM;
+    case CHECK_UNOPENED:
+        return 0; /* the server leaves it out, too */
+    case CHECK_UNREAD:
+        break;
+    default:
+        en.key_hash = checksum64(data, key_len, 0);
+    }
     return check_model_put(r->m, seq, &en);
 }
 
 static int apply_blob(struct run *r, const struct rec *rec)
 {
     uint16_t name_len = rd16(rec->p + 20);
-    const uint8_t *name = rec->p + rec->fixed;
+    const uint8_t *name;
 
+    switch (open_record(r, rec, &name)) {
+    case CHECK_OPEN_NOMEM:
+        return MF_NOMEM;
+    case CHECK_OPENED:
+        break;
+    default:
+        return 0;
+    }
     return check_model_blob(r->m, mf_slice(name, name_len),
                             mf_slice(name + name_len, rd32(rec->p + 16)),
                             (rd16(rec->p + 22) & 1) != 0,

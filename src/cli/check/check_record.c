@@ -55,6 +55,17 @@ static uint64_t seed_of(uint64_t key, uint64_t offset)
     return key + offset * UINT64_C(0x9E3779B97F4A7C15);
 }
 
+/* Takes from *data what a box has beside the sealed bytes. */
+static bool box_ok(unsigned cipher, uint64_t *data)
+{
+    if (cipher == SEAL_NONE)
+        return true;
+    if (!seal_known(cipher) || *data < SEAL_ROOM)
+        return false;
+    *data -= SEAL_ROOM;
+    return true;
+}
+
 /* Do the lengths inside add up, and are the reserved fields 0? */
 static bool form_ok(const struct rec *r)
 {
@@ -63,12 +74,14 @@ static bool form_ok(const struct rec *r)
     switch (r->type) {
     case REC_MESSAGE:
     case REC_COPY:
-        return rd16(r->p + 46) == 0 && (uint64_t)rd32(r->p + 40) + rd16(r->p + 44) <= data;
+        return box_ok(rd16(r->p + 46), &data) &&
+               (uint64_t)rd32(r->p + 40) + rd16(r->p + 44) <= data;
     case REC_SET:
         return rd32(r->p + 16) <= 65536 && rd32(r->p + 20) == 0 &&
                data == (uint64_t)rd32(r->p + 16) * 8;
     case REC_BLOB:
-        return (rd16(r->p + 22) & ~1u) == 0 && data == (uint64_t)rd32(r->p + 16) + rd16(r->p + 20);
+        return (rd16(r->p + 22) & 0xFEu) == 0 && box_ok(rd16(r->p + 22) >> 8, &data) &&
+               data == (uint64_t)rd32(r->p + 16) + rd16(r->p + 20);
     default:
         return data == 0;
     }

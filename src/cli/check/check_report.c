@@ -99,18 +99,26 @@ static void log_rows(struct mf_buf *out, const struct check_result *r)
                   "cuts it off");
 }
 
+static const char *keys_text(char text[40], const struct check_result *r)
+{
+    if (r->unread)
+        return "keys unread";
+    (void)snprintf(text, 40, "%" PRIu64 " keys", r->live.keys);
+    return text;
+}
+
 static void live_rows(struct mf_buf *out, const struct check_result *r)
 {
     const struct check_live *v = &r->live;
-    char a[32];
+    char a[32], keys[40];
 
     if (v->messages == 0)
         put_row(out, "messages", "0 live, last sequence %" PRIu64, r->last_sequence);
     else
         put_row(out, "messages",
-                "%" PRIu64 " live, %s, %" PRIu64 " keys, sequences %" PRIu64 "..%" PRIu64
+                "%" PRIu64 " live, %s, %s, sequences %" PRIu64 "..%" PRIu64
                 ", last sequence %" PRIu64,
-                v->messages, bytes_text(a, v->bytes), v->keys, v->first_seq, v->last_seq,
+                v->messages, bytes_text(a, v->bytes), keys_text(keys, r), v->first_seq, v->last_seq,
                 r->last_sequence);
     put_row(out, "deadlines",
             "%" PRIu64 " with a deadline, %" PRIu64 " of them past; %" PRIu64
@@ -118,7 +126,12 @@ static void live_rows(struct mf_buf *out, const struct check_result *r)
             " changed by hand",
             v->with_deadline, v->past_deadline, v->infinite,
             v->messages - v->with_deadline - v->infinite, v->pinned);
-    put_row(out, "blobs", "%" PRIu64, v->blobs);
+    if (r->unread)
+        put_row(out, "blobs", "unread");
+    else
+        put_row(out, "blobs", "%" PRIu64, v->blobs);
+    if (r->encrypted)
+        put_row(out, "encryption", r->unread ? "contents were not read: no key was given" : "on");
 }
 
 static void checkpoint_row(struct mf_buf *out, const struct check_result *r)
@@ -143,6 +156,9 @@ static void checkpoint_row(struct mf_buf *out, const struct check_result *r)
         break;
     case CHECK_CP_EXPLAINED:
         put_row(out, "checkpoint", "differs from the log, which is damaged: keep the file");
+        break;
+    case CHECK_CP_UNREAD:
+        put_row(out, "checkpoint", "encrypted: its checks are right, its contents were not read");
         break;
     }
 }

@@ -53,7 +53,9 @@ static int visit_name(void *arg, const char *name)
 
     if (number != 0)
         return add_segment(c, number);
-    if (strcmp(name, CHECKPOINT_NAME) == 0)
+    if (strcmp(name, KEY_NAME) == 0)
+        c->crypt.there = true;
+    else if (strcmp(name, CHECKPOINT_NAME) == 0)
         c->has_checkpoint = true;
     else if (mf_ends(s, ".damaged"))
         check_note(c, "%.60s was taken out of service because it held damage; kept for inspection",

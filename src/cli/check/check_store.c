@@ -27,6 +27,7 @@ const char *check_cp_text(enum check_cp state)
         [CHECK_CP_NONE] = "none",       [CHECK_CP_DAMAGED] = "damaged",
         [CHECK_CP_OLD] = "old",         [CHECK_CP_MATCHES] = "matches",
         [CHECK_CP_DIFFERS] = "differs", [CHECK_CP_EXPLAINED] = "explained",
+        [CHECK_CP_UNREAD] = "unread",
     };
     return text[state];
 }
@@ -92,6 +93,7 @@ static void forget_run(struct ctx *c, struct run *r)
     c->res->damages = 0;
     c->res->damage_count = 0;
     c->res->records = 0;
+    c->crypt.plain_records = 0;
     for (size_t i = 0; i < c->segs; i++)
         c->res->segment[i] =
             (struct check_segment){.number = c->seg[i].number, .bytes = c->seg[i].actual};
@@ -236,7 +238,7 @@ int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
         return e->code;
     if (c->segs == 0 && !c->has_checkpoint)
         return mf_fail(e, MF_NOTFOUND, "no store here: no *.log and no checkpoint");
-    if (check_cp_open(c, cp, e) != 0)
+    if (check_crypt_begin(c, e) != 0 || check_cp_open(c, cp, e) != 0)
         return e->code;
     check_seg_choose_id(c, cp->header_ok ? cp->id : NULL);
     if (cp->header_ok && memcmp(cp->id, c->res->store_id, 16) != 0) {
@@ -272,11 +274,13 @@ static int verify_store(struct ctx *c, struct model *m, struct summary *log, str
     if (cp.usable && check_compare_checkpoint(c, &cp, &r, log, e) != 0)
         return e->code;
     report_checkpoint(c, &cp);
+    check_crypt_report(c);
     return 0;
 }
 
 void check_ctx_fini(struct ctx *c)
 {
+    check_crypt_end(c);
     free(c->seg);
     free(c->erased);
     free(c->buf);

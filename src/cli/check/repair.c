@@ -137,7 +137,7 @@ static int read_message(struct repair *x, uint64_t seq, const struct entry *en, 
     if (off + 56 > limit)
         return 0;
     room = (limit - off) / 8 * 8;
-    n = (56 + (uint64_t)en->length + 7) / 8 * 8;
+    n = (56 + (x->c.crypt.there ? SEAL_ROOM : 0) + (uint64_t)en->length + 7) / 8 * 8;
     n = n < MAX_FIXED ? MAX_FIXED : n;
     n = n < room ? n : room;
     if (read_at(x, s, off, (size_t)n, &got) != 0)
@@ -192,7 +192,7 @@ static int copy_message(void *arg, uint64_t seq, const struct entry *en)
     if (repair_log_message(&x->log, &rec, en->deadline, flags, x->e) != 0)
         return x->e->code;
     out->kept++;
-    out->kept_bytes += rec.length - rec.fixed;
+    out->kept_bytes += check_rec_length(&rec);
     return 0;
 }
 
@@ -303,6 +303,16 @@ static int write_copy(struct repair *x)
     return 0;
 }
 
+/* The key of the copy is that of the source; both copies in the file are good then. */
+static int put_key(struct repair *x)
+{
+    const struct crypt *k = &x->c.crypt;
+    uint8_t file[KEY_BYTES];
+
+    check_crypt_copies(k, file);
+    return x->log.to->put(x->log.to->arg, KEY_NAME, file, sizeof file, x->e);
+}
+
 static int repair_store(struct repair *x)
 {
     struct cp cp;
@@ -314,7 +324,22 @@ static int repair_store(struct repair *x)
     }
     x->whole = (struct run){.m = &x->m[0], .doubt = {.want = true}};
     x->behind = (struct run){.m = &x->m[1], .doubt = {.want = true}};
-    if (check_begin(&x->c, &cp, &x->whole, x->e) != 0 || choose_truth(x, &cp) != 0)
+    if (check_begin(&x->c, &cp, &x->whole, x->e) != 0)
+        return x->e->code;
+    if (x->c.crypt.there && x->c.crypt.good == 0)
+        return mf_fail(x->e, MF_CORRUPT,
+                       "both copies of the key in " KEY_NAME " are damaged: put it back from a "
+                       "backup, nothing can be read without it");
+    if (x->c.crypt.unread)
+        return x->c.crypt.there
+                   ? mf_fail(x->e, MF_DENIED,
+                             "it is encrypted: give the server's key with "
+                             "--key-file FILE")
+                   : mf_fail(x->e, MF_NOTFOUND, "it is encrypted, and " KEY_NAME " is missing");
+    if (choose_truth(x, &cp) != 0)
+        return x->e->code;
+    x->log.seal = x->c.crypt.seal;
+    if (x->c.crypt.seal != NULL && put_key(x) != 0)
         return x->e->code;
     if (cp.header_ok && cp.last_seq > x->truth->m->last)
         check_model_saw(x->truth->m, cp.last_seq);
@@ -329,7 +354,8 @@ static int repair_store(struct repair *x)
 int repair_files(const struct check_source *src, const struct repair_opts *o,
                  const struct repair_sink *to, struct repair_result *out, struct mf_error *e)
 {
-    struct check_opts look = {.now_ns = o->now_ns, .progress = o->progress, .arg = o->arg};
+    struct check_opts look = {
+        .now_ns = o->now_ns, .key = o->key, .progress = o->progress, .arg = o->arg};
     struct mf_error own;
     struct repair x = {.o = o, .out = out, .log = {.to = to}};
     int rc;

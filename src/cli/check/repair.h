@@ -16,6 +16,7 @@
 struct repair_opts {
     bool keep_unknown; /* messages that damage may have removed are kept instead of left out */
     int64_t now_ns;
+    struct mf_slice key;    /* as of struct check_opts; without it an encrypted store is refused */
     struct mf_slice config; /* the stream's configuration, JSON, instead of that of the store */
     void (*progress)(void *arg, uint64_t done, uint64_t total); /* may be NULL */
     void *arg;

@@ -111,7 +111,7 @@ static void write_header(const struct repair_log *l, uint64_t size)
         uint8_t *p = l->buf.ptr + at;
 
         memcpy(p, "MAYFLYSG", 8);
-        put_le32(p + 8, FORMAT_VERSION);
+        put_le32(p + 8, l->seal != NULL ? SEALED_VERSION : FLAGS_VERSION);
         put_le32(p + 12, HEADER_PAGE);
         memcpy(p + 16, l->id, 16);
         put_le64(p + 32, l->number);
@@ -164,16 +164,24 @@ int repair_log_begin(struct repair_log *l, struct mf_error *e)
 int repair_log_message(struct repair_log *l, const struct rec *from, int64_t deadline,
                        uint16_t flags, struct mf_error *e)
 {
-    uint8_t *p;
+    /* A sealed one is copied as it is: its box does not depend on its place. */
+    size_t box = l->seal != NULL && check_rec_cipher(from) == SEAL_NONE ? SEAL_ROOM : 0;
+    size_t length = from->length + box;
+    uint8_t *p, ad[CHECK_REC_AD];
 
-    if (make_room(l, from->length, e) != 0)
+    if (make_room(l, length, e) != 0)
         return e->code;
-    p = add_record(l, REC_MESSAGE, from->length);
+    p = add_record(l, REC_MESSAGE, length);
     if (p == NULL)
         return mf_fail(e, MF_NOMEM, "write a message");
     put_le16(p + 14, flags);
-    memcpy(p + 16, from->p + 16, from->length - 16);
+    memcpy(p + 16, from->p + 16, from->fixed - 16);
     put_le64(p + 32, (uint64_t)deadline);
+    memcpy(p + from->fixed + box, from->p + from->fixed, from->length - from->fixed);
+    if (box > 0) {
+        put_le16(p + 46, seal_cipher(l->seal));
+        seal_shut(l->seal, p + from->fixed, from->length - from->fixed, check_rec_ad(p, ad));
+    }
     finish_record(l, p, from->fixed, true);
     l->last = rd64(from->p + 16);
     return 0;
@@ -182,8 +190,8 @@ int repair_log_message(struct repair_log *l, const struct rec *from, int64_t dea
 int repair_log_blob(struct repair_log *l, struct mf_slice name, struct mf_slice body,
                     struct mf_error *e)
 {
-    size_t length = 32 + name.len + body.len;
-    uint8_t *p;
+    size_t box = l->seal != NULL ? SEAL_ROOM : 0, length = 32 + box + name.len + body.len;
+    uint8_t *p, ad[CHECK_REC_AD];
 
     if (make_room(l, length, e) != 0)
         return e->code;
@@ -192,9 +200,13 @@ int repair_log_blob(struct repair_log *l, struct mf_slice name, struct mf_slice 
         return mf_fail(e, MF_NOMEM, "write a blob");
     put_le32(p + 16, body.len);
     put_le16(p + 20, name.len);
-    memcpy(p + 32, name.ptr, name.len);
+    memcpy(p + 32 + box, name.ptr, name.len);
     if (body.len > 0)
-        memcpy(p + 32 + name.len, body.ptr, body.len);
+        memcpy(p + 32 + box + name.len, body.ptr, body.len);
+    if (box > 0) {
+        put_le16(p + 22, (size_t)seal_cipher(l->seal) << 8);
+        seal_shut(l->seal, p + 32, name.len + body.len, check_rec_ad(p, ad));
+    }
     finish_record(l, p, 32, true);
     return 0;
 }

@@ -16,6 +16,7 @@ struct repair_log {
     int64_t mark_t, clock, now_ns;
     uint64_t mark_s;
     uint64_t segments, bytes;
+    struct seal *seal; /* NULL: the copy is not encrypted; else all of it is */
 };
 
 /* The id, mark and clock are set before. */

@@ -5,6 +5,7 @@
 
 #include "cli/check/check_dir.h"
 #include "cli/check/check_find.h"
+#include "cli/check/check_key.h"
 #include "cli/check/repair_dir.h"
 #include "cli/cli.h"
 
@@ -15,7 +16,8 @@
 enum { EXIT_WHOLE, EXIT_LOST, EXIT_ERROR, EXIT_LOCKED };
 
 static const char usage[] =
-    "usage: mayfly check --repair SRC --to DST [--keep-unknown] [--config FILE] [--json] [-q]\n"
+    "usage: mayfly check --repair SRC --to DST [--keep-unknown] [--config FILE]\n"
+    "       [--key-file FILE] [--json] [-q]\n"
     "\n"
     "Copies the store in SRC, or every store below it, to DST without its damage.  SRC is only\n"
     "read; DST must not be there, or be empty.  Stop the server first: as it ends it writes down\n"
@@ -26,7 +28,7 @@ static const char usage[] =
     "                  out, because what was removed must not come back\n"
     "  --config FILE   the stream's configuration as JSON (that of nats stream info --json), "
     "where\n"
-    "                  it was lost; SRC is the folder of that one stream then\n"
+    "                  it was lost; SRC is the folder of that one stream then\n" CHECK_KEY_USAGE
     "  --json          one JSON document, for scripts\n"
     "  -q              print nothing\n"
     "\n"
@@ -37,6 +39,7 @@ static const char usage[] =
 struct args {
     const char *src, *to, *config;
     bool json, quiet, help, repair;
+    struct check_key key;
     struct repair_opts o;
 };
 
@@ -70,6 +73,8 @@ static int parse_arg(struct args *a, int argc, char **argv, int *i)
         a->o.keep_unknown = true;
     else if (strcmp(s, "--repair") == 0)
         a->repair = true;
+    else if (check_key_option(&a->key, argc, argv, i))
+        return 0;
     else if (strcmp(s, "--to") == 0 && a->to == NULL) {
         if ((a->to = value_of(argc, argv, i)) == NULL)
             return refuse_usage("--to: which folder?");
@@ -201,9 +206,9 @@ static int repair_items(struct args *a, struct items *all, struct mf_error *e)
     struct check_paths found;
     struct repair_dir to;
     char *config = NULL;
-    int rc = check_find(&found, a->src, e);
+    int rc = check_key_read(&a->key, &a->o.key, e);
 
-    if (rc != 0)
+    if (rc != 0 || (rc = check_find(&found, a->src, e)) != 0)
         return rc;
     all->item = calloc(found.count, sizeof *all->item);
     if (all->item == NULL)
@@ -276,5 +281,6 @@ int repair_main(int argc, char **argv)
         free(all.item[i].to);
     }
     free(all.item);
+    check_key_fini(&a.key);
     return code;
 }

@@ -14,8 +14,8 @@
 
 #define MAGIC   "MAYFLYKY"
 #define VERSION 1u
-#define SECOND  256u /* where the second copy stands */
-#define SIZE    512u
+#define SECOND  4096u /* where the second copy stands: damage of a page leaves one */
+#define SIZE    (SECOND + 512u)
 
 enum { /* offsets inside a copy */
        AT_VERSION = 8,
@@ -138,9 +138,12 @@ int crypt_load(struct crypt **out, struct store_io *io, const struct store_secre
                        CRYPT_FILE);
     rc = crypt_new(out, secret, key, e);
     seal_wipe(key, sizeof key);
-    if (rc == 0)
-        (*out)->rewrapped = before || !k.good[0] || !k.good[1];
-    return rc;
+    if (rc != 0)
+        return rc;
+    (*out)->rewrapped = before;
+    (*out)->damaged = !k.good[0] || !k.good[1];
+    (*out)->damaged_at = k.good[0] ? SECOND : 0;
+    return 0;
 }
 
 /* --- writing -------------------------------------------------------------------------------- */
@@ -211,5 +214,5 @@ int crypt_make(struct crypt **out, struct store_io *io, const struct store_secre
 int crypt_renew(struct crypt *c, struct store_io *io, const struct store_secret *secret,
                 struct mf_error *e)
 {
-    return c->rewrapped ? write_file(c, io, secret, true, e) : 0;
+    return c->rewrapped || c->damaged ? write_file(c, io, secret, true, e) : 0;
 }

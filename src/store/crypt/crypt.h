@@ -11,6 +11,7 @@
 
 #define CRYPT_FILE     "store.key"
 #define CRYPT_FILE_TMP "store.key.tmp"
+#define CRYPT_COPY     112u /* bytes of one copy of the key in it */
 
 struct crypt {
     enum seal_cipher cipher; /* of what is written */
@@ -19,6 +20,8 @@ struct crypt {
     struct seal *commit;     /* records, on a worker */
     struct seal *check;      /* checkpoints, on a worker */
     bool rewrapped;          /* it was opened by the key before, and is sealed by the new one */
+    bool damaged;            /* one of the two copies in its file was, */
+    uint64_t damaged_at;     /* this one */
 };
 
 /* Opens the key file of the directory.  0 and *out NULL: there is none.  MF_DENIED: neither key

@@ -354,12 +354,12 @@ static void test_newer_format_is_refused(void)
     struct mf_error e;
 
     lw_segment(&w);
-    lw_segment_file(&w, 1)->data[8] = 4;
+    lw_segment_file(&w, 1)->data[8] = 5;
     check(); /* a flipped bit is no newer version */
     check_result_fini(&res);
     lw_reheader(&w, 1);
     TEST_ASSERT_EQUAL_INT(MF_UNSUPPORTED, image_check(&w, &res, &e));
-    TEST_ASSERT_NOT_NULL(strstr(e.text, "version 4"));
+    TEST_ASSERT_NOT_NULL(strstr(e.text, "version 5"));
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */

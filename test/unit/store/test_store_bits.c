@@ -6,6 +6,7 @@
 #include "fault/disk.h"
 
 #include "store/log/record.h"
+#include "support/secret.h"
 
 static uint16_t bits_of(uint64_t seq)
 {
@@ -91,7 +92,7 @@ static uint32_t version_of(uint64_t number)
 static struct check_result checked(void)
 {
     struct check_result r;
-    struct check_opts o = {.now_ns = 1};
+    struct check_opts o = {.now_ns = 1, .key = test_key()};
     struct mf_error e;
     struct disk files;
 

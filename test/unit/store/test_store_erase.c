@@ -5,6 +5,7 @@
 #include "fault/disk.h"
 
 #include "store/log/record.h"
+#include "support/secret.h"
 
 #define SECRET "correct horse battery staple"
 
@@ -38,7 +39,7 @@ static size_t times_found(const char *text)
 static void check_is_clean(void)
 {
     struct check_result r;
-    struct check_opts o = {.now_ns = 1};
+    struct check_opts o = {.now_ns = 1, .key = test_key()};
     struct mf_error e;
     struct disk files;
 
