@@ -41,6 +41,17 @@ void seal_random(void *dst, size_t n)
     randombytes_buf(dst, n);
 }
 
+void *seal_alloc(size_t n)
+{
+    /* The pages end where the memory does: a multiple of 16 keeps it aligned. */
+    return sodium_init() < 0 ? NULL : sodium_malloc((n + 15) & ~(size_t)15);
+}
+
+void seal_release(void *p)
+{
+    sodium_free(p);
+}
+
 void seal_wipe(void *p, size_t n)
 {
     sodium_memzero(p, n);

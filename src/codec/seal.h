@@ -46,6 +46,10 @@ static inline bool seal_known(unsigned cipher)
 #define SEAL_SALT 16u
 void seal_key_of(uint8_t key[SEAL_KEY], struct mf_slice text, const uint8_t salt[SEAL_SALT]);
 void seal_random(void *dst, size_t n);
+/* Memory between guard pages, locked where the system allows it, and left out of core files; wiped
+ * by seal_release().  Some pages each: for a few keys.  NULL: no memory. */
+void *seal_alloc(size_t n);
+void seal_release(void *p);        /* NULL is fine */
 void seal_wipe(void *p, size_t n); /* zeros that no compiler leaves out */
 
 /* For tests: of these bytes, for vectors.  key: of the cipher itself. */

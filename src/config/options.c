@@ -376,11 +376,19 @@ struct options *options_new(struct mf_error *e)
     return o;
 }
 
+static void wipe_text(char *text)
+{
+    if (text != NULL)
+        explicit_bzero(text, strlen(text));
+}
+
 void options_free(struct options *o)
 {
     if (o == NULL)
         return;
     opt_free_operator(o);
+    wipe_text(o->jetstream.key);
+    wipe_text(o->jetstream.prev_key);
     arena_fini(&o->impl->arena);
     free(o->impl);
     free(o);

@@ -164,9 +164,10 @@ struct options_jetstream {
     int64_t request_queue_limit;
     int64_t batch_max_inflight_per_stream, batch_max_inflight_total, batch_max_msgs,
         batch_timeout_ns;
-    char *unique_tag, *cipher, *key;
-    bool tpm;      /* the key would come from there */
-    bool prev_key; /* one is configured; it is not kept */
+    char *unique_tag;
+    char *cipher;         /* "chacha", "chachapoly" or "aes"; NULL: chacha */
+    char *key, *prev_key; /* NULL or empty: none.  Wiped with the options */
+    bool tpm;             /* the key would come from there */
 };
 
 struct options {

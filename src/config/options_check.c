@@ -210,6 +210,22 @@ static void check_default_domain(struct opt *c, const struct options_pair *d)
     check_domain(c, d->value);
 }
 
+/* A warning is not enough: the operator would believe that the files are encrypted. */
+static void check_encryption(struct opt *c)
+{
+    const struct options_jetstream *js = &c->o->jetstream;
+
+    if (!js->enabled)
+        return;
+    if (js->tpm)
+        opt_error(c, opt_place(c->o, "jetstream"),
+                  "jetstream encryption by \"tpm\" is not available: streams would be on disk in "
+                  "the clear; set \"key\", for example to an environment variable");
+    else if (is_text(js->prev_key) && !is_text(js->key))
+        opt_error(c, opt_place(c->o, "jetstream"),
+                  "jetstream \"prev_key\" is the key before \"key\", which is missing");
+}
+
 static void check_jetstream(struct opt *c)
 {
     const struct options *o = c->o;
@@ -218,12 +234,7 @@ static void check_jetstream(struct opt *c)
         check_default_domain(c, &o->default_js_domains.items[i]);
     if (o->impl->max_catchup < 0)
         opt_error(c, opt_place(c->o, "jetstream"), "jetstream max catchup cannot be negative");
-    /* A warning is not enough: the operator would believe that the files are encrypted. */
-    if (o->jetstream.enabled &&
-        (is_text(o->jetstream.key) || o->jetstream.tpm || o->jetstream.prev_key))
-        opt_error(c, opt_place(c->o, "jetstream"),
-                  "jetstream encryption (\"key\", \"tpm\") is not available: streams would be on "
-                  "disk in the clear; take it out, and use an encrypted file system");
+    check_encryption(c);
     if (!o->jetstream.enabled || !o->cluster.listens)
         return;
     if (!is_text(o->server_name))

@@ -162,13 +162,6 @@ static void read_tpm(struct opt *c, const struct conf_value *v, void *js)
     ((struct options_jetstream *)js)->tpm = true;
 }
 
-static void read_prev_key(struct opt *c, const struct conf_value *v, void *js)
-{
-    char *key;
-    if (opt_string(c, v, &key) && key[0] != '\0')
-        ((struct options_jetstream *)js)->prev_key = true;
-}
-
 static const struct opt_field js_fields[] = {
     {"enabled enable", OPT_BOOL, JS(enabled), NULL, 0, 0},
     {"store_dir store storedir", OPT_FN, 0, read_store_dir, 0, 0},
@@ -180,7 +173,7 @@ static const struct opt_field js_fields[] = {
     {"strict", OPT_BOOL, JS(strict), NULL, 0, 0},
     {"compat", OPT_FN, 0, read_compat, 0, 0},
     {"key ek encryption_key", OPT_STRING, JS(key), NULL, 0, 0},
-    {"prev_key prev_ek prev_encryption_key", OPT_FN, 0, read_prev_key, 0, 0},
+    {"prev_key prev_ek prev_encryption_key", OPT_STRING, JS(prev_key), NULL, 0, 0},
     {"cipher", OPT_FN, JS(cipher), read_cipher, 0, 0},
     {"unique_tag", OPT_FN, JS(unique_tag), read_unique_tag, 0, 0},
     {"limits", OPT_FN, 0, read_limits, 0, 0},

@@ -197,7 +197,7 @@ static const char *check_jetstream(const struct options *old, const struct optio
     const char *bad = check_js_limit(now, a->max_memory, b->max_memory);
     if (bad == NULL)
         bad = check_js_limit(now, a->max_store, b->max_store);
-    if (bad == NULL && !same_text(a->key, b->key))
+    if (bad == NULL && (!same_text(a->key, b->key) || !same_text(a->prev_key, b->prev_key)))
         bad = refuse_change(now, "JetStreamKey");
     return bad;
 }

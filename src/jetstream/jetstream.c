@@ -220,6 +220,7 @@ static int catalog_begin(struct js_account *ja, struct mf_error *e)
         .codec = *ja->js->setup.hooks->stream_codec,
         .host = &ja->host,
         .sync_interval_ns = opts->sync_interval_ns,
+        .secret = jetstream_impl(ja->js)->secret,
         .added = stream_added,
         .changed = stream_changed,
         .removed = stream_removed,

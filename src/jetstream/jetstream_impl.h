@@ -18,7 +18,8 @@
 
 struct jetstream_impl {
     struct jetstream js;
-    struct store_folder *root; /* js.store_dir, opened and locked */
+    struct store_folder *root;   /* js.store_dir, opened and locked */
+    struct store_secret *secret; /* NULL: streams are not encrypted */
     struct steady clock;
     struct clock_steps steps;
     int64_t ahead_ns, wall_ns; /* both clocks minus the monotonic clock, at the last look */

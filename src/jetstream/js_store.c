@@ -2,7 +2,10 @@
  */
 #include "jetstream/js_store_impl.h"
 
+#include "base/log.h"
+
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -52,6 +55,29 @@ static char *shown_dir(const char *store_dir)
     return dir;
 }
 
+#define KEY_SHORT 16 /* a text of fewer characters is tried out soon */
+
+/* The configuration is another one after a reload, so the keys are copied. */
+static int secret_open(struct jetstream *js, struct mf_error *e)
+{
+    const struct options_jetstream *o = &js->options->jetstream;
+    bool aes = o->cipher != NULL && strcmp(o->cipher, "aes") == 0;
+
+    if (!o->enabled || o->key == NULL || o->key[0] == '\0')
+        return 0;
+    jetstream_impl(js)->secret =
+        store_secret_new(aes ? STORE_AES : STORE_CHACHA, mf_str(o->key),
+                         o->prev_key == NULL ? MF_SLICE_NONE : mf_str(o->prev_key));
+    if (jetstream_impl(js)->secret == NULL)
+        return mf_fail(e, MF_NOMEM, "jetstream key");
+    log_info("JetStream encrypts streams on disk: %s", aes ? "AES-256-GCM" : "XChaCha20-Poly1305");
+    if (strlen(o->key) < KEY_SHORT)
+        log_warn("jetstream key has fewer than %d characters: it is soon found by trying; make "
+                 "one with: openssl rand -base64 32",
+                 KEY_SHORT);
+    return 0;
+}
+
 int js_store_open(struct jetstream *js, struct mf_error *e)
 {
     char *dir = options_store_dir(js->options);
@@ -63,7 +89,8 @@ int js_store_open(struct jetstream *js, struct mf_error *e)
         free(dir);
         return mf_fail(e, MF_NOMEM, "store directory");
     }
-    if (js->options->jetstream.enabled)
+    rc = secret_open(js, e);
+    if (rc == 0 && js->options->jetstream.enabled)
         rc = catalog_root_open(&jetstream_impl(js)->root, dir, e);
     if (rc == 0 && js->options->jetstream.enabled)
         rc = store_journal_open(&js->journal, js->loop, jetstream_impl(js)->root, e);
@@ -78,6 +105,7 @@ int js_store_open(struct jetstream *js, struct mf_error *e)
 void js_store_close(struct jetstream *js)
 {
     catalog_root_close(jetstream_impl(js)->root);
+    store_secret_free(jetstream_impl(js)->secret);
     free(js->store_dir);
 }
 

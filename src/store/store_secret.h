@@ -13,5 +13,10 @@ struct store_secret {
     struct mf_slice key;      /* not empty */
     struct mf_slice prev;     /* the key before it; empty: none */
 };
+/* Copies the keys into memory that is locked, left out of core files, and wiped in the end.  NULL:
+ * no memory. */
+struct store_secret *store_secret_new(enum store_cipher cipher, struct mf_slice key,
+                                      struct mf_slice prev);
+void store_secret_free(struct store_secret *s); /* NULL is fine */
 
 #endif

@@ -136,6 +136,7 @@ void entry_store_opts(const struct entry *e, const struct stream_config *cfg, st
                              .no_checkpoint = memory,
                              .gather = true,
                              .patrol = memory ? NULL : c->host->patrol,
+                             .secret = memory ? NULL : c->secret,
                              .name = e->name};
     if (memory) {
         o->sync = STORE_SYNC_NEVER;

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "store/store_journal.h" /* stream_host.journal, */
 #include "store/store_patrol.h"  /* stream_host.patrol: made by who makes catalogs */
+#include "store/store_secret.h"  /* catalog_opts.secret: the same */
 #include "stream/stream.h"
 
 struct catalog;
@@ -45,6 +46,8 @@ struct catalog_opts {
     struct catalog_codec codec;
     const struct stream_host *host;
     int64_t sync_interval_ns; /* 0: every batch is synced */
+    /* What streams on disk are encrypted with; NULL: nothing.  The caller's, until the end. */
+    const struct store_secret *secret;
     /* Streams that were made (or opened at a start), deleted, or changed in their configuration:
      * subscribe their subjects. */
     void (*added)(void *arg, struct stream *s);

@@ -122,7 +122,8 @@ static void test_combinations_name_their_place(void)
         {"\n\nhttps: 8222", "t.conf:3:1: TLS cert and key required for HTTPS"},
         {"debug: true, system: X", "t.conf:1:14: error resolving system account"},
         {"jetstream {\ndomain: \"a.b\" }", "t.conf:2:1: invalid domain name"},
-        {"jetstream { key: abc }", "t.conf:1:1: jetstream encryption"},
+        {"jetstream { prev_key: abc }", "t.conf:1:1: jetstream \"prev_key\" is the key before"},
+        {"jetstream { tpm { keys_file: k } }", "t.conf:1:1: jetstream encryption"},
         {"\nmax_payload: 65MB", "t.conf:2:1: max_payload (68157440)"},
         {"\nlame_duck_grace_period: \"3m\"", "t.conf:2:1: lame duck grace period"},
     };
@@ -155,7 +156,6 @@ static void test_values_out_of_range_are_refused(void)
         {"jetstream { domain: \"a.b\" }", "invalid domain name: may not contain ., * or >"},
         {"jetstream { max_concurrent_io: 1 }", "between 4 and 8192"},
         {"jetstream { cipher: rot13 }", "Unknown cipher type: \"rot13\""},
-        {"jetstream { key: secret }", "streams would be on disk in the clear"},
         {"jetstream { tpm { keys_file: \"k\" } }", "streams would be on disk in the clear"},
         {"jetstream { scrub: \"-1s\" }", "at least 1s, or off"},
         {"jetstream { scrub: \"10ms\" }", "at least 1s, or off"},
