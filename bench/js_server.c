@@ -26,9 +26,20 @@ bool js_server_dial(const struct js_server *s, struct js_conn *c)
     return s->kind->redis ? js_open_redis(c, s->proc.port) : js_open(c, s->proc.port);
 }
 
+/* BENCH_CIPHER=chacha or aes: the server encrypts its streams (encryption.mjs). */
+static const char *cipher_settings(char *dst, size_t cap)
+{
+    const char *cipher = getenv("BENCH_CIPHER");
+
+    dst[0] = '\0';
+    if (cipher != NULL && cipher[0] != '\0')
+        snprintf(dst, cap, "cipher: %s\n  key: \"a key of the benchmark, long enough\"", cipher);
+    return dst;
+}
+
 bool js_server_start(struct js_server *s, const struct js_kind *kind)
 {
-    char config[1800];
+    char config[1800], key[120];
 
     *s = (struct js_server){.kind = kind, .ask.fd = -1};
     snprintf(s->data, sizeof s->data, "%s/js-XXXXXX",
@@ -41,8 +52,9 @@ bool js_server_start(struct js_server *s, const struct js_kind *kind)
         snprintf(config, sizeof config,
                  "dir \"%s\"\nappendonly yes\nappendfsync always\nsave \"\"\n", s->data);
     else
-        snprintf(config, sizeof config, "jetstream {\n  store_dir: \"%s\"\n  %s\n}\n%s", s->data,
-                 kind->settings, kind->more != NULL ? kind->more : "");
+        snprintf(config, sizeof config, "jetstream {\n  store_dir: \"%s\"\n  %s\n  %s\n}\n%s",
+                 s->data, kind->settings, cipher_settings(key, sizeof key),
+                 kind->more != NULL ? kind->more : "");
     if (!proc_start(&s->proc, kind->binary, kind->redis, config)) {
         remove_data(s);
         return false;

@@ -1,4 +1,5 @@
-/* seal.c: XChaCha20-Poly1305 and XAES-256-GCM.
+/* seal.c: XChaCha20-Poly1305 and XAES-256-GCM.  OpenSSL has the ciphers below them, in versions
+ * that are faster than libsodium's for short messages; libsodium has HChaCha20.
  *
  * Both derive a key from the first bytes of the nonce (16, or 12), and use it with the rest.  A
  * struct seal draws the first 16 bytes once, so its derived key is computed once; a reader keeps
@@ -17,8 +18,7 @@
 struct derived {
     bool known;
     uint8_t prefix[PREFIX];
-    uint8_t key[SEAL_KEY]; /* chacha */
-    EVP_CIPHER_CTX *gcm;   /* aes: has the key */
+    EVP_CIPHER_CTX *aead; /* has the key */
 };
 /* One cipher under one key. */
 struct under {
@@ -102,9 +102,7 @@ static bool aes_init(struct under *u)
     unsigned carry = 0;
 
     u->ecb = context_new(EVP_aes_256_ecb(), u->key);
-    u->shut.gcm = context_new(EVP_aes_256_gcm(), NULL);
-    u->open.gcm = context_new(EVP_aes_256_gcm(), NULL);
-    if (u->ecb == NULL || u->shut.gcm == NULL || u->open.gcm == NULL)
+    if (u->ecb == NULL)
         return false;
     ecb_blocks(u, u->k1, zeros, BLOCK); /* doubled in GF(2^128): a key of CMAC */
     for (size_t i = BLOCK; i-- > 0;) {
@@ -116,80 +114,86 @@ static bool aes_init(struct under *u)
     return true;
 }
 
-static void aes_derive(struct under *u, struct derived *d)
+static void aes_derive(struct under *u, const uint8_t *nonce, uint8_t derived[SEAL_KEY])
 {
-    uint8_t m[2 * BLOCK] = {0}, key[SEAL_KEY];
+    uint8_t m[2 * BLOCK] = {0};
 
     for (size_t i = 0; i < 2; i++) {
         uint8_t *p = m + i * BLOCK;
         p[1] = (uint8_t)(i + 1);
         p[2] = 'X';
-        memcpy(p + 4, d->prefix, SHORT);
+        memcpy(p + 4, nonce, SHORT);
         for (size_t k = 0; k < BLOCK; k++)
             p[k] ^= u->k1[k];
     }
-    ecb_blocks(u, key, m, sizeof m);
-    must(EVP_EncryptInit_ex(d->gcm, NULL, NULL, key, NULL));
-    sodium_memzero(key, sizeof key);
+    ecb_blocks(u, derived, m, sizeof m);
 }
 
-static void aes_shut(struct derived *d, const uint8_t *nonce, uint8_t *box, size_t n,
-                     struct mf_slice ad)
+/* --- both ----------------------------------------------------------------------------------- */
+
+static void aead_shut(struct derived *d, const uint8_t *nonce, uint8_t *box, size_t n,
+                      struct mf_slice ad)
 {
     int len;
 
-    must(EVP_EncryptInit_ex(d->gcm, NULL, NULL, NULL, nonce));
+    must(EVP_EncryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
     if (ad.len > 0)
-        must(EVP_EncryptUpdate(d->gcm, NULL, &len, ad.ptr, (int)ad.len));
+        must(EVP_EncryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
     if (n > 0)
-        must(EVP_EncryptUpdate(d->gcm, box + SEAL_ROOM, &len, box + SEAL_ROOM, (int)n));
-    must(EVP_EncryptFinal_ex(d->gcm, box + SEAL_ROOM + n, &len));
-    must(EVP_CIPHER_CTX_ctrl(d->gcm, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG, box + SEAL_NONCE));
+        must(EVP_EncryptUpdate(d->aead, box + SEAL_ROOM, &len, box + SEAL_ROOM, (int)n));
+    must(EVP_EncryptFinal_ex(d->aead, box + SEAL_ROOM + n, &len));
+    must(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG, box + SEAL_NONCE));
 }
 
-static bool aes_open(struct derived *d, const uint8_t *nonce, const uint8_t *box, size_t n,
-                     struct mf_slice ad, uint8_t *dst)
+static bool aead_open(struct derived *d, const uint8_t *nonce, const uint8_t *box, size_t n,
+                      struct mf_slice ad, uint8_t *dst)
 {
     uint8_t tag[SEAL_TAG], none[BLOCK];
     int len;
 
     memcpy(tag, box + SEAL_NONCE, sizeof tag);
-    must(EVP_DecryptInit_ex(d->gcm, NULL, NULL, NULL, nonce));
+    must(EVP_DecryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
     if (ad.len > 0)
-        must(EVP_DecryptUpdate(d->gcm, NULL, &len, ad.ptr, (int)ad.len));
+        must(EVP_DecryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
     if (n > 0)
-        must(EVP_DecryptUpdate(d->gcm, dst, &len, box + SEAL_ROOM, (int)n));
-    must(EVP_CIPHER_CTX_ctrl(d->gcm, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag));
-    return EVP_DecryptFinal_ex(d->gcm, none, &len) == 1;
+        must(EVP_DecryptUpdate(d->aead, dst, &len, box + SEAL_ROOM, (int)n));
+    must(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag));
+    return EVP_DecryptFinal_ex(d->aead, none, &len) == 1;
 }
-
-/* --- both ----------------------------------------------------------------------------------- */
 
 static bool under_init(struct under *u, enum seal_cipher cipher, const uint8_t key[SEAL_KEY])
 {
+    const EVP_CIPHER *aead = cipher == SEAL_AES ? EVP_aes_256_gcm() : EVP_chacha20_poly1305();
+
     u->cipher = cipher;
     memcpy(u->key, key, SEAL_KEY);
-    return cipher != SEAL_AES || aes_init(u);
+    u->shut.aead = context_new(aead, NULL);
+    u->open.aead = context_new(aead, NULL);
+    return u->shut.aead != NULL && u->open.aead != NULL && (cipher != SEAL_AES || aes_init(u));
 }
 
 static void under_fini(struct under *u)
 {
     EVP_CIPHER_CTX_free(u->ecb); /* they wipe their keys */
-    EVP_CIPHER_CTX_free(u->shut.gcm);
-    EVP_CIPHER_CTX_free(u->open.gcm);
+    EVP_CIPHER_CTX_free(u->shut.aead);
+    EVP_CIPHER_CTX_free(u->open.aead);
     sodium_memzero(u, sizeof *u);
 }
 
 static void derive(struct under *u, struct derived *d, const uint8_t *nonce)
 {
+    uint8_t key[SEAL_KEY];
+
     if (d->known && memcmp(d->prefix, nonce, PREFIX) == 0)
         return;
     d->known = true;
     memcpy(d->prefix, nonce, PREFIX);
     if (u->cipher == SEAL_AES)
-        aes_derive(u, d);
+        aes_derive(u, nonce, key);
     else
-        crypto_core_hchacha20(d->key, nonce, u->key, NULL);
+        crypto_core_hchacha20(key, nonce, u->key, NULL);
+    must(EVP_CipherInit_ex(d->aead, NULL, NULL, key, NULL, d == &u->shut));
+    sodium_memzero(key, sizeof key);
 }
 
 /* What is left of the nonce for the cipher below. */
@@ -209,12 +213,7 @@ static void shut(struct under *u, uint8_t *box, size_t n, struct mf_slice ad)
 
     derive(u, &u->shut, box);
     shorten(u, box, nonce);
-    if (u->cipher == SEAL_AES)
-        aes_shut(&u->shut, nonce, box, n, ad);
-    else
-        (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(box + SEAL_ROOM, box + SEAL_NONCE,
-                                                                 NULL, box + SEAL_ROOM, n, ad.ptr,
-                                                                 ad.len, NULL, nonce, u->shut.key);
+    aead_shut(&u->shut, nonce, box, n, ad);
 }
 
 /* Keys of the ciphers differ, so that a change of the cipher gives neither away. */
@@ -289,16 +288,10 @@ bool seal_open(struct seal *s, enum seal_cipher cipher, const uint8_t *box, size
 {
     struct under *u = under_of(s, cipher);
     uint8_t nonce[SHORT];
-    bool ok;
 
     derive(u, &u->open, box);
     shorten(u, box, nonce);
-    if (u->cipher == SEAL_AES)
-        ok = aes_open(&u->open, nonce, box, n, ad, dst);
-    else
-        ok = crypto_aead_chacha20poly1305_ietf_decrypt_detached(dst, NULL, box + SEAL_ROOM, n,
-                                                                box + SEAL_NONCE, ad.ptr, ad.len,
-                                                                nonce, u->open.key) == 0;
+    bool ok = aead_open(&u->open, nonce, box, n, ad, dst);
     if (!ok)
         sodium_memzero(dst, n);
     return ok;

@@ -1,10 +1,10 @@
 /* seal.h: bytes that only the owner of a key can read, and that nobody can change unseen.
  *
  * A box is a nonce of 24 bytes, a tag of 16, and as many bytes as were sealed.  Two ciphers:
- * XChaCha20-Poly1305 (libsodium), and XAES-256-GCM (c2sp.org/XAES-256-GCM, over OpenSSL's AES and
- * GCM), which is AES-256-GCM with a derived key, so that its nonce has 24 bytes too.  A nonce has
- * 16 random bytes, drawn for each struct seal, and a counter: it is never used twice, whatever a
- * crash or a copy of a disk makes of the boxes.
+ * XChaCha20-Poly1305, and XAES-256-GCM (c2sp.org/XAES-256-GCM), which is AES-256-GCM with a derived
+ * key, so that its nonce has 24 bytes too.  A nonce has 16 random bytes, drawn for each struct
+ * seal, and a counter: it is never used twice, whatever a crash or a copy of a disk makes of the
+ * boxes.
  *
  * Cost: about half a microsecond a box, and a nanosecond for each byte; 2 KB a struct seal. */
 #ifndef CODEC_SEAL_H
