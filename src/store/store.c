@@ -440,6 +440,8 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     if (segs_current(s)->version < SEGMENT_PLAIN || clean_is_plain(s, segs_current(s)))
         room_roll(s); /* so that records that older servers do not know can follow */
     erase_kick(s);
+    if (clean_is_plain(s, segs_first(s)) || s->check.plain)
+        loop_timer_arm(s->clean.later, loop_mono_ns(l)); /* nothing else may wake the upkeep */
     patrol_join(s);
     return 0;
 }

@@ -5,18 +5,40 @@
 
 #include "store/store_secret.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+static inline const char *test_cipher(void)
+{
+    const char *mode = getenv("MAYFLY_TEST_CIPHER");
+
+    return mode == NULL ? "" : mode;
+}
+
+/* has_key: the store is encrypted already. */
+static inline const struct store_secret *test_secret_for(bool has_key)
+{
+    static struct store_secret secret;
+    static unsigned opens;
+    const struct mf_slice keys[] = {{(const uint8_t *)"a key of tests", 14},
+                                    {(const uint8_t *)"the other key", 13}};
+    bool other = strcmp(test_cipher(), "rotate") == 0 && opens++ % 2 != 0;
+
+    if (test_cipher()[0] == '\0')
+        return NULL;
+    if (strcmp(test_cipher(), "convert") == 0 && !has_key && opens++ % 3 != 2)
+        return NULL;
+    secret = (struct store_secret){
+        .cipher = other || strcmp(test_cipher(), "aes") == 0 ? STORE_AES : STORE_CHACHA,
+        .key = keys[other]};
+    if (strcmp(test_cipher(), "rotate") == 0)
+        secret.prev = keys[!other];
+    return &secret;
+}
 static inline const struct store_secret *test_secret(void)
 {
-    static struct store_secret secret = {.key = {(const uint8_t *)"a key of tests", 14}};
-    const char *cipher = getenv("MAYFLY_TEST_CIPHER");
-
-    if (cipher == NULL || cipher[0] == '\0')
-        return NULL;
-    secret.cipher = strcmp(cipher, "aes") == 0 ? STORE_AES : STORE_CHACHA;
-    return &secret;
+    return test_secret_for(true);
 }
 /* Are both copies of the key in these bytes of a store.key different from what they were?  Then
  * nothing can be read, and the store says so. */
@@ -27,12 +49,17 @@ static inline bool test_key_lost(const uint8_t *was, const uint8_t *now, size_t 
     memcpy(bytes, now, n < sizeof bytes ? n : sizeof bytes);
     return memcmp(bytes, was, 112) != 0 && memcmp(bytes + 4096, was + 4096, 112) != 0;
 }
-/* For check and repair. */
+/* For check and repair; `other`: of the mode "rotate", which leaves either. */
+static inline struct mf_slice test_key_or(bool other)
+{
+    if (test_cipher()[0] == '\0')
+        return (struct mf_slice){NULL, 0};
+    return other ? (struct mf_slice){(const uint8_t *)"the other key", 13}
+                 : (struct mf_slice){(const uint8_t *)"a key of tests", 14};
+}
 static inline struct mf_slice test_key(void)
 {
-    const struct store_secret *s = test_secret();
-
-    return s == NULL ? MF_SLICE_NONE : s->key;
+    return test_key_or(false);
 }
 
 #endif

@@ -59,7 +59,7 @@ struct recovery {
     uint64_t records; /* replayed */
     bool from_checkpoint;
 
-    bool plain_checkpoint;     /* there is none that is encrypted */
+    bool plain_checkpoint;     /* there is one, and it is not encrypted */
     uint64_t checkpoint_bytes; /* size of a valid checkpoint; 0: none */
 };
 
