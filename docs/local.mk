@@ -4,7 +4,7 @@ EXTRA_DIST += docs/README.md docs/architecture.md docs/checks.md docs/compatibil
 	docs/coverage.md docs/deviations.md docs/disk-format.md docs/embedding.md docs/faq.md docs/glossary.md docs/install.md \
 	docs/jetstream.md docs/layers.txt docs/metrics.md docs/page.md docs/pages.md docs/performance.md docs/reliability.md docs/security.md \
 	docs/tool.md docs/troubleshooting.md docs/ttl.md docs/tutorial.md \
-	docs/howto/auth-callout.md docs/howto/backup.md docs/howto/cluster.md docs/howto/from-nats.md docs/howto/from-redis.md docs/howto/logout.md docs/howto/operator.md \
+	docs/howto/auth-callout.md docs/howto/backup.md docs/howto/cluster.md docs/howto/encryption.md docs/howto/from-nats.md docs/howto/from-redis.md docs/howto/logout.md docs/howto/operator.md \
 	docs/howto/prometheus.md docs/howto/repair.md docs/howto/sliding-ttl.md docs/howto/systemd.md \
 	docs/howto/roles.md docs/howto/tls.md docs/howto/tracing.md docs/howto/upgrade.md docs/howto/warn.md docs/howto/watch.md \
 	docs/understanding/capacity.md docs/understanding/durability.md docs/understanding/hardening.md \

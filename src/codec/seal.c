@@ -196,7 +196,7 @@ static void derive(struct under *u, struct derived *d, const uint8_t *nonce)
     sodium_memzero(key, sizeof key);
 }
 
-/* What is left of the nonce for the cipher below. */
+/* The rest of the nonce, for the cipher below. */
 static void shorten(const struct under *u, const uint8_t *nonce, uint8_t dst[SHORT])
 {
     if (u->cipher == SEAL_AES) {

@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/libstore.a
 	%D%/log/segments.c %D%/log/room.c %D%/log/write.c %D%/log/commit.c %D%/log/gather.c %D%/expire.c %D%/text_room.c %D%/text_room_impl.h %D%/view.c %D%/removing.c %D%/removing_impl.h %D%/purge.c %D%/blob.c \
 	%D%/read.c %D%/ahead.c %D%/forecast.c %D%/tally.c %D%/cursor.c %D%/log/clean.c %D%/recover/checkpointer.c %D%/scrub.c %D%/store.c %D%/log/erase.c %D%/log/erase.h \
 	%D%/store_impl.h %D%/log/gather.h %D%/log/image.h %D%/log/image.c %D%/log/ranges.h %D%/log/segments.h %D%/log/commit.h %D%/log/write.h %D%/view_impl.h %D%/upkeep_impl.h %D%/log/room.h %D%/store.h %D%/store_accepted.h %D%/store_cursor.h %D%/store_lives.h %D%/store_read.h %D%/store_upkeep.h %D%/store_io.h %D%/patrol.c %D%/damage.c %D%/damage_impl.h %D%/store_patrol.h \
-	%D%/crypt/crypt.c %D%/crypt/crypt.h %D%/crypt/secret.c %D%/crypt/opened.c %D%/crypt/opened.h %D%/store_secret.h \
+	%D%/crypt/crypt.c %D%/crypt/crypt.h %D%/crypt/secret.c %D%/crypt/settle.c %D%/crypt/opened.c %D%/crypt/opened.h %D%/store_secret.h \
 	%D%/watch.c %D%/late.c %D%/late_impl.h %D%/count.c %D%/io/folder.c %D%/io/folder.h %D%/io/folder_root.c %D%/store_folder.h %D%/count_impl.h
 
 STORE_LIBS = %D%/libstore.a src/wheel/libwheel.a $(LOOP_LIBS) $(CODEC_LIBS) $(SODIUM_LIBS) $(OPENSSL_LIBS)

@@ -328,34 +328,6 @@ static void store_free(struct store *s)
     free(s);
 }
 
-/* --- open: its key -------------------------------------------------------------------------- */
-
-/* Before anything is written.  A store that was not encrypted so far is from here on: the cleaner
- * moves what is there. */
-static int key_settle(struct store *s, const struct store_secret *secret, const struct recovery *r,
-                      struct mf_error *e)
-{
-    if (secret == NULL)
-        return 0;
-    int rc = s->crypt != NULL
-                 ? crypt_renew(s->crypt, s->io, secret, e)
-                 : crypt_make(&s->crypt, s->io, secret, s->o.sync != STORE_SYNC_NEVER, e);
-    if (rc != 0)
-        return rc;
-    if (s->crypt->damaged) { /* it was written anew */
-        struct store_damage d = {.offset = s->crypt->damaged_at,
-                                 .length = CRYPT_COPY,
-                                 .what = "one of the two copies of the key was damaged"};
-        snprintf(d.file, sizeof d.file, "%s", CRYPT_FILE);
-        (void)damage_add(s, &d);
-    }
-    if (s->crypt->rewrapped)
-        log_info("store %s: its key is sealed by the new key now", s->name);
-    s->log.needs = SEGMENT_CRYPT;
-    s->check.plain = !r->fresh && r->plain_checkpoint;
-    return 0;
-}
-
 int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
                struct mf_error *e)
 {
@@ -394,7 +366,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
         goto err_leave;
     memcpy(s->id, r.id, STORE_ID);
     s->o.secret = NULL; /* the caller's */
-    if ((rc = key_settle(s, o->secret, &r, e)) == 0)
+    if ((rc = crypt_settle(s, o->secret, &r, e)) == 0)
         rc = r.fresh ? fresh_make(s, e) : old_restore(s, &r, e);
     recovery_fini(&r);
     if (rc != 0)

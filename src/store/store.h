@@ -37,8 +37,8 @@ struct store_opts {
     bool gather; /* a commit group may wait a moment for the writers that were just answered */
     struct store_patrol
         *patrol; /* reads its files in the background (store_patrol.h); NULL: no patrol */
-    /* What it is encrypted with, during store_open() only; NULL: not at all.  A store that was not
-     * encrypted before is from then on, and what it holds is encrypted in the background. */
+    /* The keys, during store_open() only; NULL: it is not encrypted.  A store that was plain is
+     * encrypted from then on, and its earlier contents in the background. */
     const struct store_secret *secret;
     int64_t now_ns;   /* see store_now(); may be 0 */
     const char *name; /* for log lines; copied */

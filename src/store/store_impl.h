@@ -127,10 +127,15 @@ struct store {
 #include "store/removing_impl.h"
 #include "store/log/room.h"
 
+/* settle.c: after recovery, before anything else is written.  A store that was not encrypted so far
+ * is from here on: the cleaner moves its earlier records. */
+MF_MUSTCHECK int crypt_settle(struct store *s, const struct store_secret *secret,
+                              const struct recovery *r, struct mf_error *e);
+
 /* store.c */
 void store_progress(struct store *s); /* called when a job ended: continues upkeep, or closing */
 
-/* What a record that is written now has beside its data, and its cipher. */
+/* Bytes of a box beside the data of a record that is written now; its cipher. */
 static inline size_t store_box(const struct store *s)
 {
     return s->crypt == NULL ? 0 : SEAL_ROOM;

@@ -46,7 +46,7 @@ struct catalog_opts {
     struct catalog_codec codec;
     const struct stream_host *host;
     int64_t sync_interval_ns; /* 0: every batch is synced */
-    /* What streams on disk are encrypted with; NULL: nothing.  The caller's, until the end. */
+    /* The keys of streams on disk; NULL: they are not encrypted.  The caller's, until the end. */
     const struct store_secret *secret;
     /* Streams that were made (or opened at a start), deleted, or changed in their configuration:
      * subscribe their subjects. */

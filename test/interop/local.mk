@@ -13,7 +13,7 @@ endif
 EXTRA_DIST += \
 	%D%/package.json %D%/package-lock.json %D%/run.mjs %D%/lib/bundle.mjs %D%/lib/certs.mjs %D%/lib/operator.mjs %D%/lib/callout.mjs %D%/callout.mjs %D%/callout_operator.mjs %D%/lib/clients.mjs \
 	%D%/lib/dice.mjs %D%/lib/patience.mjs %D%/lib/prometheus.mjs %D%/lib/raw.mjs %D%/lib/scenario.mjs %D%/lib/server.mjs %D%/lib/stamp.mjs %D%/lib/wait.mjs \
-	%D%/accounts.mjs %D%/auth.mjs %D%/authorisation.mjs %D%/browser.mjs %D%/cli.mjs %D%/core.mjs %D%/direct.mjs %D%/limits.mjs %D%/monitor.mjs %D%/options.mjs %D%/orders.mjs \
+	%D%/accounts.mjs %D%/auth.mjs %D%/authorisation.mjs %D%/browser.mjs %D%/cli.mjs %D%/core.mjs %D%/direct.mjs %D%/encryption.mjs %D%/limits.mjs %D%/monitor.mjs %D%/options.mjs %D%/orders.mjs \
 	%D%/operations.mjs %D%/pages.mjs %D%/permissions.mjs %D%/proxy_protocol.mjs %D%/reconnect.mjs %D%/reload.mjs %D%/streams_api.mjs %D%/sys.mjs %D%/system.mjs \
 	%D%/lib/backup.mjs %D%/backup_cli.mjs %D%/shortage.mjs %D%/snapshot.mjs %D%/snapshot_consumers.mjs %D%/lib/tar.mjs %D%/snapshot_tar.mjs %D%/tls.mjs %D%/websocket.mjs
 

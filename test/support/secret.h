@@ -3,7 +3,7 @@
 #ifndef TEST_SECRET_H
 #define TEST_SECRET_H
 
-#include "store/store_secret.h"
+#include "store/store.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,8 +16,23 @@ static inline const char *test_cipher(void)
     return mode == NULL ? "" : mode;
 }
 
-/* has_key: the store is encrypted already. */
-static inline const struct store_secret *test_secret_for(bool has_key)
+static inline bool test_has_key(struct store_io *io)
+{
+    struct store_file *f;
+    bool has = false;
+
+    if (io->enter(io, NULL) != 0)
+        return false;
+    if (io->open(io, "store.key", false, &f, NULL) == 0) {
+        io->close(io, f);
+        has = true;
+    }
+    io->leave(io);
+    return has;
+}
+
+/* Of the store in io; NULL: of a new one. */
+static inline const struct store_secret *test_secret_for(struct store_io *io)
 {
     static struct store_secret secret;
     static unsigned opens;
@@ -27,7 +42,8 @@ static inline const struct store_secret *test_secret_for(bool has_key)
 
     if (test_cipher()[0] == '\0')
         return NULL;
-    if (strcmp(test_cipher(), "convert") == 0 && !has_key && opens++ % 3 != 2)
+    if (strcmp(test_cipher(), "convert") == 0 && io != NULL && !test_has_key(io) &&
+        opens++ % 3 != 2)
         return NULL;
     secret = (struct store_secret){
         .cipher = other || strcmp(test_cipher(), "aes") == 0 ? STORE_AES : STORE_CHACHA,
@@ -38,7 +54,17 @@ static inline const struct store_secret *test_secret_for(bool has_key)
 }
 static inline const struct store_secret *test_secret(void)
 {
-    return test_secret_for(true);
+    return test_secret_for(NULL);
+}
+/* As store_open(), in the mode of the test. */
+static inline int test_open(struct store **out, const struct store_opts *opts, struct store_io *io,
+                            struct mf_error *e)
+{
+    struct store_opts o = *opts;
+
+    if (o.secret == NULL)
+        o.secret = test_secret_for(io);
+    return store_open(out, &o, io, e);
 }
 /* Are both copies of the key in these bytes of a store.key different from what they were?  Then
  * nothing can be read, and the store says so. */

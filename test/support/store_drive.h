@@ -8,6 +8,7 @@
 #include "pick.h"
 #include "store_model.h"
 
+#include "secret.h"
 #include "store/store.h"
 
 struct drive {

@@ -220,8 +220,8 @@ void record_set_last(uint8_t *p)
 
 /* --- sealing ---------------------------------------------------------------------------------- */
 
-/* What a box belongs to: none opens as the data of another record.  A copy has what its original
- * has, so that the cleaner and a repair move boxes as they are. */
+/* A box belongs to these bytes: none opens as the data of another record.  Those of a copy are
+ * those of its original, so that the cleaner and a repair move boxes as they are. */
 #define AD_MAX 24
 
 static struct mf_slice data_ad(const uint8_t *p, uint8_t ad[AD_MAX])

@@ -27,7 +27,7 @@ struct checkpoint_head {
     int64_t clock_ns;
 };
 void checkpoint_encode_head(uint8_t dst[CHECKPOINT_HEADER], const struct checkpoint_head *h);
-/* What the box of a block belongs to: its place, count and base. */
+/* The box of a block belongs to its place, count and base. */
 #define CHECKPOINT_AD 24
 static inline struct mf_slice checkpoint_ad(const uint8_t *block, uint64_t offset,
                                             uint8_t ad[CHECKPOINT_AD])

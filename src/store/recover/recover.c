@@ -297,7 +297,7 @@ int recover(struct recovery *out, struct store_io *io, struct seal *seal, char s
     if (rc == 0) {
         out->chain = r.chain; /* the seal's check is known only now */
         out->group = r.pass.group;
-        /* What a damaged one holds is not known. */
+        /* A damaged one may hold anything. */
         out->plain_checkpoint = r.checkpoint ? r.cp.cipher == SEAL_NONE : r.damage.count > 0;
     } else {
         recovery_fini(out);
