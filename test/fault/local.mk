@@ -12,7 +12,8 @@ FAULT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 FAULT_TESTS = %D%/crash %D%/shared %D%/shared_nth %D%/stream %D%/flip %D%/repair %D%/twin %D%/nth %D%/model %D%/kill
 
 check_PROGRAMS += $(FAULT_TESTS)
-TESTS += $(FAULT_TESTS)
+TESTS += $(FAULT_TESTS) %D%/encrypted.sh
+EXTRA_DIST += %D%/encrypted.sh
 %C%_crash_SOURCES = $(FIXED_RAND) %D%/crash.c %D%/disk.c %D%/disk.h $(TEST_STORE)
 %C%_crash_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
 %C%_crash_CPPFLAGS = $(FAULT_CPPFLAGS)

@@ -24,6 +24,14 @@ export function runProgram(file, args, { ms, env } = {}) {
   });
 }
 
+// Stores are encrypted in two of three runs, or become it (test/support/secret.h).
+const CIPHERS = ["", "chacha", "aes"];
+const CONVERTED = { "store-crash": [...CIPHERS, "convert"], "store-model": [...CIPHERS, "convert"] };
+function cipherOf(name, seed) {
+  const modes = CONVERTED[name] ?? CIPHERS;
+  return modes[seed % modes.length];
+}
+
 // args(SEED, SIZE): the command line of one run.  `size` is that of the first run; while runs are short they grow, as a
 // larger one goes deeper.  units: what the last line counts, as [PATTERN, NAME].
 export const programTrial = (name, { size, largest, args, units }) =>
@@ -32,13 +40,13 @@ export const programTrial = (name, { size, largest, args, units }) =>
     const sum = units.map(() => 0);
     let runs = 0, n = size;
     for (let seed = t.seed; t.left() > 0; seed++) {
-      const from = awake();
-      const r = await runProgram(program, args(seed, n), { ms: t.left(), env: { TMPDIR: t.dir } });
+      const from = awake(), cipher = cipherOf(name, seed);
+      const r = await runProgram(program, args(seed, n), { ms: t.left(), env: { TMPDIR: t.dir, MAYFLY_TEST_CIPHER: cipher } });
       if (r.late) break; // its time is up, not a find
       const line = r.text.trimEnd().split("\n").at(-1);
       if (r.code !== 0) {
         const why = r.text.match(/^(FAIL|.*ERROR: |.*runtime error)[^]*/m)?.[0] ?? line;
-        t.found(name, `${r.signal ?? `exit ${r.code}`}: ${why}`, `${path.relative(process.cwd(), program)} ${args(seed, n).join(" ")}`);
+        t.found(name, `${r.signal ?? `exit ${r.code}`}: ${why}`, `${cipher && `MAYFLY_TEST_CIPHER=${cipher} `}${path.relative(process.cwd(), program)} ${args(seed, n).join(" ")}`);
         continue;
       }
       runs++;

@@ -14,6 +14,9 @@ for (const s of ["SIGINT", "SIGTERM"]) process.on(s, () => process.exit(3));
 export class Server {
   // dir: for its configuration and log; store: of its streams; limit: what bash's ulimit is told for it.
   constructor(trial, { dir = trial.dir, store = path.join(dir, "js"), env = {}, config = "", block = "", limit = "" } = {}) {
+    // MAYFLY_TEST_CIPHER=chacha or aes: streams are encrypted.
+    const cipher = process.env.MAYFLY_TEST_CIPHER;
+    if (cipher) block += ` cipher: ${cipher}, key: "a key of torture, long enough"`;
     Object.assign(this, { trial, dir, store, env, config, block, limit });
     this.starts = 0;
     fs.mkdirSync(dir, { recursive: true });
