@@ -69,7 +69,7 @@ void seal_key_of(uint8_t key[SEAL_KEY], struct mf_slice text, const uint8_t salt
 
 /* None of these calls allocates or reads anything, so none can fail once the contexts are made.
  * If one does, going on would write what was to be sealed. */
-static void must(int ok)
+static void must_succeed(int ok)
 {
     if (ok != 1)
         abort();
@@ -81,8 +81,8 @@ static void ecb_blocks(struct under *u, uint8_t *dst, const uint8_t *src, int n)
 {
     int len;
 
-    must(EVP_EncryptUpdate(u->ecb, dst, &len, src, n));
-    must(len == n);
+    must_succeed(EVP_EncryptUpdate(u->ecb, dst, &len, src, n));
+    must_succeed(len == n);
 }
 
 static EVP_CIPHER_CTX *context_new(const EVP_CIPHER *cipher, const uint8_t *key)
@@ -136,13 +136,13 @@ static void aead_shut(struct derived *d, const uint8_t *nonce, uint8_t *box, siz
 {
     int len;
 
-    must(EVP_EncryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
+    must_succeed(EVP_EncryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
     if (ad.len > 0)
-        must(EVP_EncryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
+        must_succeed(EVP_EncryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
     if (n > 0)
-        must(EVP_EncryptUpdate(d->aead, box + SEAL_ROOM, &len, box + SEAL_ROOM, (int)n));
-    must(EVP_EncryptFinal_ex(d->aead, box + SEAL_ROOM + n, &len));
-    must(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG, box + SEAL_NONCE));
+        must_succeed(EVP_EncryptUpdate(d->aead, box + SEAL_ROOM, &len, box + SEAL_ROOM, (int)n));
+    must_succeed(EVP_EncryptFinal_ex(d->aead, box + SEAL_ROOM + n, &len));
+    must_succeed(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG, box + SEAL_NONCE));
 }
 
 static bool aead_open(struct derived *d, const uint8_t *nonce, const uint8_t *box, size_t n,
@@ -152,12 +152,12 @@ static bool aead_open(struct derived *d, const uint8_t *nonce, const uint8_t *bo
     int len;
 
     memcpy(tag, box + SEAL_NONCE, sizeof tag);
-    must(EVP_DecryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
+    must_succeed(EVP_DecryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
     if (ad.len > 0)
-        must(EVP_DecryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
+        must_succeed(EVP_DecryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
     if (n > 0)
-        must(EVP_DecryptUpdate(d->aead, dst, &len, box + SEAL_ROOM, (int)n));
-    must(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag));
+        must_succeed(EVP_DecryptUpdate(d->aead, dst, &len, box + SEAL_ROOM, (int)n));
+    must_succeed(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag));
     return EVP_DecryptFinal_ex(d->aead, none, &len) == 1;
 }
 
@@ -180,7 +180,7 @@ static void under_fini(struct under *u)
     sodium_memzero(u, sizeof *u);
 }
 
-static void derive(struct under *u, struct derived *d, const uint8_t *nonce)
+static void derive_key(struct under *u, struct derived *d, const uint8_t *nonce)
 {
     uint8_t key[SEAL_KEY];
 
@@ -192,12 +192,12 @@ static void derive(struct under *u, struct derived *d, const uint8_t *nonce)
         aes_derive(u, nonce, key);
     else
         crypto_core_hchacha20(key, nonce, u->key, NULL);
-    must(EVP_CipherInit_ex(d->aead, NULL, NULL, key, NULL, d == &u->shut));
+    must_succeed(EVP_CipherInit_ex(d->aead, NULL, NULL, key, NULL, d == &u->shut));
     sodium_memzero(key, sizeof key);
 }
 
 /* The rest of the nonce, for the cipher below. */
-static void shorten(const struct under *u, const uint8_t *nonce, uint8_t dst[SHORT])
+static void shorten_nonce(const struct under *u, const uint8_t *nonce, uint8_t dst[SHORT])
 {
     if (u->cipher == SEAL_AES) {
         memcpy(dst, nonce + SHORT, SHORT);
@@ -207,12 +207,12 @@ static void shorten(const struct under *u, const uint8_t *nonce, uint8_t dst[SHO
     memcpy(dst + SHORT - 8, nonce + PREFIX, 8);
 }
 
-static void shut(struct under *u, uint8_t *box, size_t n, struct mf_slice ad)
+static void shut_box(struct under *u, uint8_t *box, size_t n, struct mf_slice ad)
 {
     uint8_t nonce[SHORT];
 
-    derive(u, &u->shut, box);
-    shorten(u, box, nonce);
+    derive_key(u, &u->shut, box);
+    shorten_nonce(u, box, nonce);
     aead_shut(&u->shut, nonce, box, n, ad);
 }
 
@@ -269,7 +269,7 @@ void seal_shut(struct seal *s, uint8_t *box, size_t n, struct mf_slice ad)
 
     memcpy(box, s->prefix, PREFIX);
     memcpy(box + PREFIX, &count, sizeof count);
-    shut(&s->under[0], box, n, ad);
+    shut_box(&s->under[0], box, n, ad);
 }
 
 /* Boxes of the other cipher are those from before a change of the configuration.  Without memory
@@ -279,7 +279,7 @@ static struct under *under_of(struct seal *s, enum seal_cipher cipher)
     struct under *u = &s->under[cipher != s->cipher];
 
     if (u->cipher == SEAL_NONE)
-        must(under_init(u, cipher, s->other));
+        must_succeed(under_init(u, cipher, s->other));
     return u;
 }
 
@@ -289,8 +289,8 @@ bool seal_open(struct seal *s, enum seal_cipher cipher, const uint8_t *box, size
     struct under *u = under_of(s, cipher);
     uint8_t nonce[SHORT];
 
-    derive(u, &u->open, box);
-    shorten(u, box, nonce);
+    derive_key(u, &u->open, box);
+    shorten_nonce(u, box, nonce);
     bool ok = aead_open(&u->open, nonce, box, n, ad, dst);
     if (!ok)
         sodium_memzero(dst, n);
@@ -302,8 +302,8 @@ void seal_shut_with(const uint8_t key[SEAL_KEY], enum seal_cipher cipher,
 {
     struct under u = {0};
 
-    must(sodium_init() >= 0 && under_init(&u, cipher, key));
+    must_succeed(sodium_init() >= 0 && under_init(&u, cipher, key));
     memcpy(box, nonce, SEAL_NONCE);
-    shut(&u, box, n, ad);
+    shut_box(&u, box, n, ad);
     under_fini(&u);
 }

@@ -98,7 +98,7 @@ static int read_file(struct key_file *k, struct store_io *io, struct mf_error *e
     return rc;
 }
 
-static bool unwrap(const struct key_file *k, struct mf_slice text, uint8_t key[SEAL_KEY])
+static bool unwrap_key(const struct key_file *k, struct mf_slice text, uint8_t key[SEAL_KEY])
 {
     const uint8_t *p = k->bytes + (k->good[0] ? 0 : SECOND);
     uint8_t outer[SEAL_KEY];
@@ -131,7 +131,7 @@ int crypt_load(struct crypt **out, struct store_io *io, const struct store_secre
         return mf_fail(e, MF_DENIED,
                        "it is encrypted, and no key is configured: set jetstream { key } to the "
                        "key it was written with; nothing was changed");
-    if (!unwrap(&k, secret->key, key) && !(before = unwrap(&k, secret->prev, key)))
+    if (!unwrap_key(&k, secret->key, key) && !(before = unwrap_key(&k, secret->prev, key)))
         return mf_fail(e, MF_DENIED,
                        "the configured key does not open %s: set jetstream { key } to the key it "
                        "was written with, or prev_key while keys are changed; nothing was changed",
