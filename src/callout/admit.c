@@ -21,7 +21,7 @@ static const struct jwt_callout *claims_of(const struct callout *c, const struct
 
 static bool is_listed(const struct json_strs *l, const char *text)
 {
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; text != NULL && i < l->n; i++)
         if (strcmp(l->at[i], text) == 0)
             return true;
     return false;

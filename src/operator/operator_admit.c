@@ -100,11 +100,21 @@ static int check_proxy(struct operator_admission *q, const struct jwt_grant *g)
     return fail_check(q, OPERATOR_PROXY, "User JWT requires a connection through a trusted proxy");
 }
 
+/* Also of bearers, who sign nothing: by its key a user is known, listed and revoked. */
+static int check_key(struct operator_admission *q)
+{
+    enum nkey_kind kind;
+
+    if (nkey_is_public(mf_str(q->user->sub), &kind) && (kind == NKEY_USER || kind == NKEY_ACCOUNT))
+        return 0;
+    return fail_check(q, OPERATOR_KEY, "User nkey not valid");
+}
+
 static int check_alone(struct operator_admission *q)
 {
     const char *account = jwt_user_account(q->user);
 
-    if (check_proxy(q, &q->user->user->grant) != 0 || check_claims(q) != 0)
+    if (check_proxy(q, &q->user->user->grant) != 0 || check_claims(q) != 0 || check_key(q) != 0)
         return MF_DENIED;
     if (!is_skipped(q, OPERATOR_PINNED) && !trust_admits_account(q->op->trust, account)) {
         q->op->pinned_fails++;

@@ -23,6 +23,7 @@ enum operator_check {
     OPERATOR_ADMITTED,
     OPERATOR_PROXY,      /* proxy_required, and it does not come through a trusted proxy */
     OPERATOR_VALID,      /* contents and times of the JWT */
+    OPERATOR_KEY,        /* `sub` is no key of a user or an account */
     OPERATOR_PINNED,     /* resolver_pinned_accounts */
     OPERATOR_ACCOUNT,    /* the account cannot be used */
     OPERATOR_ISSUER,     /* the signer is not known to the account */

@@ -107,6 +107,15 @@ scenario("a JWT of the callout account that proves nothing is refused at once", 
   assert.equal(w.asked(), 0);
 });
 
+// nats-server asks about them.
+scenario("a sentinel whose sub is no key is refused at once", { only: "mayfly" }, async (t) => {
+  const w = await world(t, place);
+  for (const sub of [undefined, "", "X", w.svc.public + "AA"])
+    await w.go({ jwt: w.auth.user("b", BEARER, { claims: { sub } }).jwt });
+  assert.equal(w.asked(), 0);
+  await w.come();
+});
+
 // --- where users are placed --------------------------------------------------------------------------
 
 scenario("the service's user stays in the callout account, or moves to an allowed one", async (t) => {

@@ -80,6 +80,16 @@ scenario("a client that says nothing is closed, one that has not said who it is 
   }
 });
 
+// nats-server lets bearers in whatever `sub` is.
+scenario("a bearer whose sub is no key is refused", { only: "mayfly" }, async (t) => {
+  const w = await world(t, { config: "debug: true" });
+  const user = w.a.user();
+  for (const sub of [undefined, "", "X", user.public + "AA", new Key("N").public])
+    await w.out(() => ({ jwt: w.a.user("b", { bearer_token: true }, { claims: { sub } }).jwt }));
+  await w.s.logged(/User nkey not valid/);
+  (await w.in(enter(user))).close();
+});
+
 // --- sentinels and pinned accounts -------------------------------------------------------------------
 
 scenario("the default sentinel is for clients without a JWT that can be read, not for those with a bad one", async (t) => {

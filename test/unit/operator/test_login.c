@@ -84,6 +84,34 @@ static void test_each_refusal_has_its_words(void)
             sign_nonce(&user, NONCE_TEXT), "Outside connect times");
 }
 
+static char *jwt_of_sub(const char *sub)
+{
+    char claims[600];
+
+    snprintf(claims, sizeof claims,
+             "{\"iss\":\"%s\",\"sub\":\"%s\",\"iat\":%ld,\"nats\":{\"type\":\"user\",\"version\":2,"
+             "\"bearer_token\":true" FREE "}}",
+             acc.text, sub, now - 10);
+    return token_sign(&acc, claims);
+}
+
+/* A bearer signs nothing, so that its key is looked at before. */
+static void test_a_user_has_the_key_of_a_user_or_an_account(void)
+{
+    struct token_key server = token_key(NKEY_SERVER, 1);
+    struct attempt a = {.done = false};
+    char longer[NKEY_TEXT + 10];
+
+    start("", "", "");
+    snprintf(longer, sizeof longer, "%sAA", user.text);
+    refused(jwt_of_sub(""), NULL, "User nkey not valid");
+    refused(jwt_of_sub("X"), NULL, "User nkey not valid");
+    refused(jwt_of_sub(longer), NULL, "User nkey not valid");
+    refused(jwt_of_sub(server.text), NULL, "User nkey not valid");
+    admitted(&a, jwt_of_sub(other.text));
+    leave(&a);
+}
+
 /* The first check that fails is the one in the log: nats-server's order. */
 static void test_checks_have_an_order(void)
 {
@@ -292,6 +320,7 @@ int main(void)
     RUN_TEST(test_a_bearer_needs_no_signature_and_its_token_is_not_kept);
     RUN_TEST(test_a_scoped_user_gets_the_template);
     RUN_TEST(test_each_refusal_has_its_words);
+    RUN_TEST(test_a_user_has_the_key_of_a_user_or_an_account);
     RUN_TEST(test_checks_have_an_order);
     RUN_TEST(test_users_of_accounts_that_are_not_pinned_are_counted);
     RUN_TEST(test_a_sentinel_stands_in_for_a_jwt_that_cannot_be_read);
