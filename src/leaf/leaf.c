@@ -86,12 +86,14 @@ static void recheck_accepted(struct leaf *lf, const struct leaf_logins_before *b
     {
         struct leaf_link *l = mf_container(pos, struct leaf_link, all);
         struct perms *now;
-        if (l->remote != NULL || l->phase != LEAF_USABLE)
+        if (l->remote != NULL || l->phase == LEAF_CLOSING)
             continue;
         if (l->proxy_key != NULL && !auth_proxy_trusted(lf->options, l->proxy_key)) {
-            accept_refused_by(l, &PROXY_NOT_TRUSTED);
+            accept_refused_by(l, &PROXY_NOT_TRUSTED); /* also a login that waits for its answer */
             continue;
         }
+        if (l->phase != LEAF_USABLE)
+            continue;
         if (l->who != NULL) {
             service_renew(l);
             continue;

@@ -3,7 +3,6 @@
 #include "server/client_enter_impl.h"
 
 #include "base/log.h"
-#include "session/through_proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,10 +213,6 @@ void client_reload(struct client *c, const struct auth *old)
                                    c->proxy_key != NULL};
     struct auth_identity now;
 
-    if (c->proxy_key != NULL && !auth_proxy_trusted(c->srv->opts, c->proxy_key)) {
-        client_refuse(c, &PROXY_NOT_TRUSTED);
-        return;
-    }
     if (c->who != NULL) {
         client_login_renew(c);
         return;

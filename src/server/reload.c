@@ -4,7 +4,9 @@
 #include "server/server_impl.h"
 
 #include "base/log.h"
+#include "server/client_enter_impl.h"
 #include "server/service_impl.h"
+#include "session/through_proxy.h"
 
 #include <stdlib.h>
 
@@ -75,7 +77,9 @@ static void recheck_clients(struct server *s, const struct auth *old)
         struct client *c = mf_container(pos, struct client, link);
         if (c->phase == CLIENT_CLOSING)
             continue;
-        if (c->in_account)
+        if (c->proxy_key != NULL && !auth_proxy_trusted(s->opts, c->proxy_key))
+            client_refuse(c, &PROXY_NOT_TRUSTED); /* also a login that waits for its answer */
+        else if (c->in_account)
             client_reload(c, old);
         else
             c->limits.connect_only = client_login_first(c);

@@ -1,6 +1,7 @@
 // trusted_proxies.mjs: proxies { trusted }, proxy_required, and CONNECT with proxy_sig: the nonce, signed by a proxy.
 import assert from "node:assert/strict";
 import { createUser, createAccount } from "@nats-io/nkeys";
+import { Asked } from "./lib/callout.mjs";
 import { Operator, World } from "./lib/operator.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { until } from "./lib/wait.mjs";
@@ -139,6 +140,33 @@ scenario("a leaf link may come through a proxy, too", async (t) => {
   assert.deepEqual(Object.fromEntries(leafs.map((l) => [l.name, l.proxy])), { p: { key: key.getPublicKey() }, u: undefined });
   s.reload(s.config.replace(key.getPublicKey(), other.getPublicKey()));
   await until("the end of the link through the proxy", async () => (await s.page("/leafz")).json.leafs.length === 1);
+});
+
+// The answer about the login is still to come when the proxy loses its trust.
+scenario("a reload refuses logins that wait, through a proxy that is not trusted any more", { only: "mayfly" }, async (t) => {
+  const [key, other] = [createAccount(), createAccount()];
+  const port = await freePort();
+  let answer;
+  const held = new Promise((ok) => (answer = ok));
+  const w = await Asked.start(t, async (q, s) => {
+    await held;
+    return s.accept(q);
+  }, { extra: `${proxies(key, other)}leafnodes { listen: "127.0.0.1:${port}" }\n` });
+  const credentials = { user: "x", pass: "y" };
+  const through = (k) => (info) => ({ ...credentials, proxy_sig: sign(k, info.nonce) });
+  const begin = async (k, r) => {
+    r.send(`CONNECT ${JSON.stringify({ verbose: false, protocol: 1, name: "n", headers: true, ...through(k)(r.info) })}`);
+    return r;
+  };
+  const [bad, good] = [await begin(key, await t.raw(w.s)), await begin(other, await t.raw(w.s))];
+  const leaf = await begin(key, await t.raw({ port }));
+  await until("the requests", () => w.service.requests.length === 3);
+  w.s.reload(w.s.config.replace(proxies(key, other), proxies(other)));
+  for (const r of [bad, leaf]) assert.match(await r.closed(), /-ERR 'Authorization Violation'\r\n$/);
+  assert.equal((await until("the record of it", () => connection(w.s, bad.info.client_id, "&state=closed"))).reason, "Proxy Not Trusted");
+  answer();
+  await good.ping();
+  assert.equal((await w.s.page("/leafz")).json.leafs?.length ?? 0, 0);
 });
 
 scenario("a user JWT may ask for a proxy", async (t) => {
