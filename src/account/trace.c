@@ -35,12 +35,10 @@ static enum account_trace leave_out(const struct msgtrace_request *q)
     return q->only ? ACCOUNT_TRACE_DROP : ACCOUNT_TRACE_NONE;
 }
 
-/* Subjects of the server's own protocols, then the publisher's permissions. */
-static bool is_dest_allowed(const struct account *a, const struct account_publisher *p,
-                            struct mf_slice dest)
+/* Subjects of the server's own protocols. */
+static bool is_dest_reserved(const struct account *a, struct mf_slice dest)
 {
-    return !mf_starts(dest, "_GR_.") && (a->system || !mf_starts(dest, "$NRG.")) &&
-           (p->may_publish == NULL || p->may_publish(p->who, dest));
+    return mf_starts(dest, "_GR_.") || (!a->system && mf_starts(dest, "$NRG."));
 }
 
 enum account_trace account_trace_begin(struct account *a, const struct account_publisher *p,
@@ -71,7 +69,12 @@ enum account_trace account_trace_begin(struct account *a, const struct account_p
                   MF_FMT(*dest));
         return leave_out(&q);
     }
-    if (!is_dest_allowed(a, p, *dest))
+    /* The account chose the destination of an external trace: the publisher named none, needs no
+     * permission for it, and its message is never refused. */
+    if (q.external && is_dest_reserved(a, *dest))
+        return ACCOUNT_TRACE_NONE;
+    if (!q.external &&
+        (is_dest_reserved(a, *dest) || (p->may_publish != NULL && !p->may_publish(p->who, *dest))))
         return ACCOUNT_TRACE_DENIED;
     *out = msgtrace_new(&q, *dest, &p->peer, m, send_trace, a);
     if (*out == NULL) /* no memory */

@@ -281,6 +281,24 @@ scenario("an account traces messages with traceparent, and samples them", async 
   });
 });
 
+// nats-server refuses the message: "Permissions Violation for Publish" to a subject that its publisher never named.
+scenario("a traceparent needs no permission for the account's destination", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ config: `accounts { T { msg_trace: { dest: traces.a }, users: [
+    { user: few, password: few, permissions: { publish: "foo" } }, { user: all, password: all } ] } }` });
+  const few = await t.connect(s, { name: "few", user: "few", pass: "few" });
+  const all = await t.connect(s, { user: "all", pass: "all" });
+  const got = collect(all, "foo");
+  const tr = new Tracer(few, all);
+  assert.deepEqual((await tr.publish("foo", { by: { traceparent: `${PARENT}-01` } }))[0], IN("few", "foo", "T"));
+  assert.equal(got.length, 1);
+  // A destination that the publisher names is checked.
+  few.publish("foo", "", { headers: hdr({ "Nats-Trace-Dest": "traces.a" }) });
+  await until("the error", () => few.errors.length === 1);
+  assert.match(String(few.errors[0]), /Permissions Violation for Publish to "traces.a"/);
+  await all.flush();
+  assert.deepEqual([got.length, tr.got.length], [1, 1]);
+});
+
 scenario("a trace is compressed as the message asks for", async (t) => {
   const s = await t.server({});
   const nc = await t.connect(s, { name: "z" });

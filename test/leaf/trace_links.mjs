@@ -159,3 +159,15 @@ scenario("a trace goes where the user of the link may publish", { quick: true, a
   await r.expect(/-ERR 'Permissions Violation for Publish to "no.a"'/);
   await hub.logged(/Publish Violation/);
 });
+
+scenario("a traceparent over a link needs no permission for the account's destination", { quick: true, alone: "hub", hub: "mayfly" }, async (t) => {
+  const accounts = `accounts { ACC { msg_trace: { dest: no.a }, users: [ {user: a, password: a, permissions: { publish: { deny: "no.>" } } }, { user: b, password: b } ] } }\n`;
+  const hub = await t.hub({ accounts });
+  const nc = await t.connect(hub, { user: "b", pass: "b", name: "h" });
+  const [got, traces] = [collect(nc, "foo"), collect(nc, "no.a")];
+  await nc.flush();
+  const r = await enter(t, hub, { protocol: 3 });
+  const h = "NATS/1.0\r\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\r\n";
+  r.send(`HMSG foo ${h.length} ${h.length}`, h);
+  await until("the message and its trace", () => got.length === 1 && traces.length === 1);
+});
