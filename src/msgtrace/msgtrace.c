@@ -278,25 +278,60 @@ static size_t split_lines(struct mf_slice hdr, struct line **out)
     return n;
 }
 
-static void write_headers(struct jsonw *w, struct mf_slice hdr)
+/* Room behind the events: their number that is omitted, and the ends of arrays and objects. */
+#define TAIL 64
+
+/* A place in the text, to which it can be cut. */
+struct place {
+    struct jsonw w;
+    size_t len;
+};
+
+static struct place place_of(const struct jsonw *w)
+{
+    return (struct place){*w, w->out->len};
+}
+
+/* Cuts the text to the place if it became longer than most.  false: it did. */
+static bool keep_within(struct jsonw *w, const struct place *before, size_t most)
+{
+    if (w->out->len <= most)
+        return true;
+    w->out->len = before->len;
+    *w = before->w;
+    return false;
+}
+
+/* The lines of one name. */
+static void write_group(struct jsonw *w, const struct line *lines, size_t n)
+{
+    char name[256];
+
+    snprintf(name, sizeof name, "%.*s", MF_FMT(lines[0].name));
+    jsonw_array(w, name);
+    for (size_t i = 0; i < n; i++)
+        jsonw_slice(w, NULL, lines[i].value);
+    jsonw_end(w);
+}
+
+static void write_headers(struct jsonw *w, struct mf_slice hdr, size_t most)
 {
     struct line *lines = NULL;
-    size_t n = split_lines(hdr, &lines);
-    char name[256];
+    size_t n = split_lines(hdr, &lines), omitted = 0;
 
     if (n > 0)
         qsort(lines, n, sizeof *lines, by_name);
     jsonw_object(w, "header");
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || !mf_eq(lines[i].name, lines[i - 1].name)) {
-            snprintf(name, sizeof name, "%.*s", MF_FMT(lines[i].name));
-            jsonw_array(w, name);
-        }
-        jsonw_slice(w, NULL, lines[i].value);
-        if (i + 1 == n || !mf_eq(lines[i].name, lines[i + 1].name))
-            jsonw_end(w);
+    for (size_t i = 0, end; i < n; i = end) {
+        struct place before = place_of(w);
+        for (end = i + 1; end < n && mf_eq(lines[end].name, lines[i].name);)
+            end++;
+        write_group(w, &lines[i], end - i);
+        if (!keep_within(w, &before, most))
+            omitted += end - i;
     }
     jsonw_end(w);
+    jsonw_opt_u64(w, "omitted", omitted);
     free(lines);
 }
 
@@ -347,16 +382,29 @@ static void write_event(struct jsonw *w, const struct event *e)
     jsonw_end(w);
 }
 
-void msgtrace_write(const struct msgtrace *t, struct jsonw *w)
+/* Returns how many were written. */
+static size_t write_events(const struct msgtrace *t, struct jsonw *w, size_t most)
 {
+    for (size_t i = 0; i < t->n; i++) {
+        struct place before = place_of(w);
+        write_event(w, &t->events[i]);
+        if (!keep_within(w, &before, most))
+            return i;
+    }
+    return t->n;
+}
+
+void msgtrace_write(const struct msgtrace *t, struct jsonw *w, size_t most)
+{
+    size_t written;
+
     jsonw_object(w, "request");
-    write_headers(w, t->hdr);
+    write_headers(w, t->hdr, most / 2);
     jsonw_opt_u64(w, "msgsize", t->size);
     jsonw_end(w);
     jsonw_opt_u64(w, "hops", t->hops);
     jsonw_array(w, "events");
-    for (size_t i = 0; i < t->n; i++)
-        write_event(w, &t->events[i]);
+    written = write_events(t, w, most > TAIL ? most - TAIL : 0);
     jsonw_end(w);
-    jsonw_opt_u64(w, "omitted", t->omitted);
+    jsonw_opt_u64(w, "omitted", t->omitted + (t->n - written));
 }

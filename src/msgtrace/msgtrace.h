@@ -93,7 +93,9 @@ size_t msgtrace_stream(struct msgtrace *t, const char *stream);
 void msgtrace_stored(struct msgtrace *t, size_t event, struct mf_slice subject, bool no_interest,
                      const char *error);
 
-/* Writes the members "request", "hops" and "events" into the open object. */
-void msgtrace_write(const struct msgtrace *t, struct jsonw *w);
+/* Writes the members "request", "hops" and "events" into the open object.  Headers of the request
+ * that would make the text longer than half of most bytes, and events beyond most, are left out:
+ * "omitted" counts them.  Only a text that is longer before its first event exceeds most. */
+void msgtrace_write(const struct msgtrace *t, struct jsonw *w, size_t most);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "account/account_trace.h"
 #include "codec/s2.h"
+#include "base/log.h"
 #include "monitor/monitor.h"
 
 static const char *const coding_names[] = {
@@ -34,11 +35,25 @@ static bool compress_body(struct mf_buf *body, enum msgtrace_coding coding)
     return ok;
 }
 
+/* The longest text of a trace that fits into max_payload with its header block: other servers close
+ * a link over which more arrives.  Compression may make a text a little longer. */
+static size_t most_bytes(const struct sys *y)
+{
+    int64_t max = server_options(y->status->server)->max_payload;
+    size_t spare = 256;
+
+    if (max < 0)
+        return SIZE_MAX;
+    spare += (size_t)max / 1024;
+    return (size_t)max > spare ? (size_t)max - spare : 0;
+}
+
 static void send_trace(void *sys, struct account *a, const struct msgtrace *t)
 {
     struct sys *y = sys;
     enum msgtrace_coding coding = msgtrace_coding(t);
     struct mf_buf body = MF_BUF_INIT, hdr = MF_BUF_INIT;
+    size_t most = most_bytes(y);
     struct jsonw w;
 
     jsonw_begin(&w, &body, JSONW_COMPACT);
@@ -46,8 +61,14 @@ static void send_trace(void *sys, struct account *a, const struct msgtrace *t)
     jsonw_object(&w, "server");
     sys_write_server(y, &w);
     jsonw_end(&w);
-    msgtrace_write(t, &w);
+    msgtrace_write(t, &w, most);
     jsonw_end(&w);
+    if (body.len > most) {
+        log_error("A message trace does not fit into max_payload and is not sent: \"%.*s\"",
+                  MF_FMT(msgtrace_own_dest(t)));
+        mf_buf_fini(&body);
+        return;
+    }
     if (coding != MSGTRACE_PLAIN)
         mf_buf_printf(&hdr, "NATS/1.0\r\nContent-Encoding: %s\r\n\r\n", coding_names[coding]);
     if (compress_body(&body, coding) && !mf_buf_failed(&hdr))

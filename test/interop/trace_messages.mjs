@@ -319,6 +319,27 @@ scenario("a trace is compressed as the message asks for", async (t) => {
   }
 });
 
+// nats-server sends them however large they are.
+scenario("a trace fits into max_payload", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ config: "max_payload: 8192" });
+  const nc = await t.connect(s, { name: "n" });
+  const long = `${"s".repeat(500)}.`;
+  for (let i = 0; i < 50; i++) collect(nc, `${long}*`);
+  const tr = new Tracer(nc);
+  for (const more of [{}, { "Accept-Encoding": "snappy" }, { fill: "<".repeat(3000) }]) {
+    const n = tr.got.length;
+    nc.publish(`${long}x`, "", { headers: hdr({ ...more, "Nats-Trace-Dest": "traces.a" }) });
+    await until("the trace", () => tr.got.length > n);
+    const m = tr.got[n];
+    assert.ok(m.data.length <= 8192, `${m.data.length}`);
+    if (m.headers?.get("Content-Encoding")) continue;
+    const trace = m.json();
+    assert.equal(trace.events.length + trace.omitted, 51);
+    assert.ok(trace.events.length > 8);
+    assert.equal(trace.request.omitted, more.fill ? 1 : undefined);
+  }
+});
+
 // nats-server keeps such a message for its batch.
 scenario("a dry run joins no batch", { only: "mayfly" }, async (t) => {
   const [, nc] = await ready(t);

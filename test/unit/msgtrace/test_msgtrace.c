@@ -101,6 +101,7 @@ static void test_a_destination_is_set_as_the_last_line(void)
 
 static struct mf_buf shown = MF_BUF_INIT;
 static int finished;
+static size_t most = SIZE_MAX; /* bytes of the trace */
 
 static void finish(void *arg, struct msgtrace *t)
 {
@@ -110,7 +111,7 @@ static void finish(void *arg, struct msgtrace *t)
     finished++;
     jsonw_begin(&w, &shown, JSONW_COMPACT);
     jsonw_object(&w, NULL);
-    msgtrace_write(t, &w);
+    msgtrace_write(t, &w, most);
     jsonw_end(&w);
     msgtrace_free(t);
 }
@@ -192,6 +193,54 @@ static void test_a_trace_has_a_bounded_number_of_events(void)
     mf_buf_fini(&shown);
 }
 
+static size_t count(const char *what)
+{
+    size_t n = 0;
+
+    for (const char *p = mf_buf_cstr(&shown); (p = strstr(p, what)) != NULL; p++)
+        n++;
+    return n;
+}
+
+static void test_events_beyond_the_largest_text_are_counted(void)
+{
+    struct msgtrace *t = begin(BLOCK("Nats-Trace-Dest: t\r\n"));
+    struct msgtrace_peer to = {MSGTRACE_CLIENT, 10, "n", "A"};
+    char subject[4001], omitted[40];
+
+    memset(subject, 's', 4000);
+    subject[4000] = '\0';
+    for (int i = 0; i < 999; i++)
+        msgtrace_delivered(t, &to, mf_str(subject), MF_SLICE_NONE, NULL);
+    most = 100000;
+    msgtrace_release(t);
+    most = SIZE_MAX;
+    TEST_ASSERT_TRUE(shown.len <= 100000 && shown.len > 95000);
+    snprintf(omitted, sizeof omitted, "}],\"omitted\":%zu}", 1000 - count("\"type\""));
+    TEST_ASSERT_TRUE(shows(omitted));
+    mf_buf_fini(&shown);
+}
+
+/* Escapes make a block six times as long.  Small headers beside a large one are shown. */
+static void test_headers_take_half_of_the_largest_text(void)
+{
+    struct mf_buf block = MF_BUF_INIT;
+
+    mf_buf_puts(&block, "NATS/1.0\r\nNats-Trace-Dest: t\r\n");
+    for (int i = 0; i < 5000; i++)
+        mf_buf_puts(&block, i % 2 == 0 ? "A: <\r\n" : "B: 1\r\n");
+    mf_buf_puts(&block, "Z: 1\r\n\r\n");
+    most = 40000;
+    msgtrace_release(begin(mf_buf_cstr(&block)));
+    most = SIZE_MAX;
+    TEST_ASSERT_TRUE(shown.len < 20000);
+    TEST_ASSERT_TRUE(shows("{\"header\":{\"B\":[\"1\","));
+    TEST_ASSERT_TRUE(shows("\"],\"Nats-Trace-Dest\":[\"t\"],\"Z\":[\"1\"]},\"omitted\":2500,"));
+    TEST_ASSERT_EQUAL_size_t(1, count("\"type\""));
+    mf_buf_fini(&shown);
+    mf_buf_fini(&block);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -202,5 +251,7 @@ int main(void)
     RUN_TEST(test_headers_are_shown_sorted_and_grouped);
     RUN_TEST(test_a_trace_waits_for_its_streams);
     RUN_TEST(test_a_trace_has_a_bounded_number_of_events);
+    RUN_TEST(test_events_beyond_the_largest_text_are_counted);
+    RUN_TEST(test_headers_take_half_of_the_largest_text);
     return UNITY_END();
 }
