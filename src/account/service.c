@@ -123,6 +123,7 @@ struct crossing {
     struct mf_msg msg;
     struct router_msg rm;
     struct mf_slice from; /* the subject in the account it leaves */
+    struct mf_slice to;   /* in the account it enters, before the mappings there */
     struct text mapped;
 };
 
@@ -135,7 +136,7 @@ static bool cross_border(struct crossing *c, const struct router_msg *m, struct 
     c->msg = *m->msg;
     c->rm = *m;
     c->from = m->route;
-    c->rm.route = to;
+    c->to = c->rm.route = to;
     c->rm.msg = &c->msg;
     c->rm.any_queue = true;
     c->mapped.more = NULL;
@@ -158,7 +159,7 @@ struct traced {
     unsigned hops;
 };
 
-/* false: a dry run, which ends here. */
+/* Mappings of the exporter are shown where it allows traces.  false: a dry run, which ends here. */
 static bool trace_request(struct traced *x, struct service_import *si, const struct router_msg *m,
                           struct crossing *c)
 {
@@ -166,7 +167,7 @@ static bool trace_request(struct traced *x, struct service_import *si, const str
     struct reply *r = NULL;
 
     *x = (struct traced){.dest = msgtrace_dest(m->trace), .hops = msgtrace_hops(m->trace)};
-    msgtrace_imported(m->trace, si->exporter->name, m->route, c->rm.route);
+    msgtrace_imported(m->trace, si->exporter->name, m->route, allowed ? c->rm.route : c->to);
     if (allowed)
         r = reply_new(si->exporter, si->importer, si->export, x->dest, false, NULL);
     if (r != NULL) {
@@ -294,12 +295,18 @@ static bool ask_back(struct crossing *c, struct account *from, struct account *t
     return true;
 }
 
+/* The inbox of a requestor is not shown to those who answer. */
+static void show_answer(struct msgtrace *t, const struct account *to, struct mf_slice route)
+{
+    msgtrace_imported(t, to->name, route, route);
+}
+
 /* The trace of an answer ends at the border.  Always true. */
 static bool trace_answer(struct crossing *c, struct account *to, struct mf_buf *hdr)
 {
     if (MF_LIKELY(c->rm.trace == NULL))
         return true;
-    msgtrace_imported(c->rm.trace, to->name, c->from, c->rm.route);
+    show_answer(c->rm.trace, to, c->from);
     return trace_cross(&c->rm, &c->msg, hdr, false);
 }
 
@@ -323,7 +330,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     answer.no_request = true;
     to = reply_to(r);
     if (MF_UNLIKELY(m->dry_run)) {
-        msgtrace_imported(m->trace, to->name, m->route, reply_original(r));
+        show_answer(m->trace, to, m->route);
         return false;
     }
     reply_hold(r, m);

@@ -4,6 +4,7 @@ import zlib from "node:zlib";
 import { headers } from "@nats-io/transport-node";
 import { api, ready } from "./lib/backup.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
+import { isMayfly } from "./lib/server.mjs";
 import { until } from "./lib/wait.mjs";
 
 function hdr(o) {
@@ -252,7 +253,25 @@ scenario("imported streams and services are shown, and traced further where that
   assert.equal(reply[1].headers.get("Nats-Trace-Dest"), "trace disabled");
   await until("the trace of the answer", () => tr.got.length === 3);
   const { events } = tr.got[2].json();
-  assert.deepEqual(events.map((e) => [e.type, e.acc, e.to]), [["in", "A", undefined], ["si", "B", "reply"]]);
+  // nats-server shows the inbox of the requestor.
+  assert.deepEqual(events.map((e) => [e.type, e.acc, e.to]), [["in", "A", undefined], ["si", "B", isMayfly ? got.svc[0].reply : "reply"]]);
+});
+
+// nats-server shows both.
+scenario("a trace shows neither a requestor's inbox nor mappings of an exporter that allows no traces", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ config: ACCOUNTS.replace("A {", 'A { mappings: { "closed.1": secret, "svc.1": open },').replace("B {", "B { mappings: { reply: inner },") });
+  const [a, b] = await Promise.all(["a", "b"].map((user) => t.connect(s, { name: user, user, pass: user })));
+  const [closed, got] = [collect(a, "secret"), collect(a, "open")];
+  await a.flush();
+  const [ta, tb] = [new Tracer(a), new Tracer(b)];
+  const imported = (from, to) => ({ type: "si", acc: "A", from, to });
+  for (const only of [true, false]) {
+    assert.deepEqual((await tb.publish("closed.1", { only, reply: "reply" })).slice(1), [imported("closed.1", "closed.1")]);
+    assert.deepEqual((await tb.publish("b.1", { only, reply: "reply" }))[1], imported("b.1", "open"));
+  }
+  await until("both requests", () => closed.length === 1 && got.length === 1);
+  const to = closed[0].reply;
+  for (const only of [true, false]) assert.deepEqual((await ta.publish(to, { only })).slice(1), [{ type: "si", acc: "B", from: to, to }]);
 });
 
 scenario("an account traces messages with traceparent, and samples them", async (t) => {
