@@ -235,8 +235,11 @@ void operator_account_drop(struct operator_entry *en)
         operator_load_answer(en);
         return;
     }
+    loop_timer_stop(en->timer); /* the entry may survive: somebody waits for it */
+    operator_load_needs_end(en);
     operator_claims_free(en->claims);
     en->claims = NULL;
+    en->a.jwt = NULL;
     en->op->nloaded--;
     account_release(en->a.account);
     en->a.account = NULL;

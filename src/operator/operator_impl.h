@@ -54,6 +54,7 @@ struct operator_entry { /* an account that is loaded, or is being loaded */
     const char *why;        /* the last look-up failed */
     struct operator_need *needs;
     size_t nneeds, needs_open;
+    unsigned answering;       /* calls of operator_load_answer(): it is not freed */
     struct loop_timer *timer; /* the account or a token expires; NULL: none does */
 };
 
@@ -79,6 +80,7 @@ struct operator_entry *operator_entry_new(struct operator* op,
                                           const char *key); /* NULL: no memory */
 void operator_entry_free(struct operator_entry *en);
 void operator_load_needs(struct operator_entry *en); /* of its imports, which it does not have */
+void operator_load_needs_end(struct operator_entry *en);
 
 /* Asks the resolver, unless that is under way. */
 void operator_load_start(struct operator_entry *en);

@@ -43,7 +43,7 @@ struct operator_entry *operator_entry_new(struct operator* op, const char *key)
     return en;
 }
 
-static void needs_end(struct operator_entry *en)
+void operator_load_needs_end(struct operator_entry *en)
 {
     for (size_t i = 0; i < en->nneeds; i++)
         operator_load_cancel(&en->needs[i].load);
@@ -56,7 +56,7 @@ void operator_entry_free(struct operator_entry *en)
 {
     struct operator* op = en->op;
 
-    needs_end(en);
+    operator_load_needs_end(en);
     resolver_cancel(&en->lookup);
     loop_defer_cancel(op->setup.loop, &en->turn);
     free(en->found);
@@ -95,22 +95,24 @@ static bool is_ready(const struct operator_entry *en)
     return is_idle(en) && en->needs_open == 0;
 }
 
-/* An importer does not wait for the imports of its exporter. */
+/* An importer does not wait for the imports of its exporter.  done() may lead back here, to this
+ * entry, too: the outermost call frees it. */
 void operator_load_answer(struct operator_entry *en)
 {
-    bool usable = en->claims != NULL && !en->deleted, ready = is_ready(en);
     struct mf_list all, *n;
 
     mf_list_init(&all);
     mf_list_move(&all, &en->waiting);
+    en->answering++;
     while ((n = mf_list_pop(&all)) != NULL) {
         struct operator_load *q = mf_container(n, struct operator_load, link);
-        if (ready || (q->early && is_idle(en)))
+        bool usable = en->claims != NULL && !en->deleted;
+        if (is_ready(en) || (q->early && is_idle(en)))
             finish_load(q, usable ? &en->a : NULL, en->why);
         else
             mf_list_push(&en->waiting, &q->link);
     }
-    if (en->claims == NULL && is_ready(en) && mf_list_empty(&en->waiting))
+    if (--en->answering == 0 && en->claims == NULL && is_ready(en) && mf_list_empty(&en->waiting))
         operator_entry_free(en);
 }
 
@@ -181,7 +183,7 @@ void operator_load_needs(struct operator_entry *en)
     const struct options_account *o = &en->claims->options;
     struct operator* op = en->op;
 
-    needs_end(en);
+    operator_load_needs_end(en);
     if (o->nimports == 0 || (en->needs = calloc(o->nimports, sizeof *en->needs)) == NULL)
         return;
     for (size_t i = 0; i < o->nimports; i++) {

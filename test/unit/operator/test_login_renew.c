@@ -1,5 +1,6 @@
 /* test_login_renew.c: what new claims of an account mean for users who are connected. */
 #include "login_fixture.h"
+#include "operator/operator_impl.h"
 
 /* Other claims of the account, by a reload of the preload. */
 static struct options *reload_account(const char *limits, const char *more)
@@ -138,6 +139,76 @@ static void test_defaults_reach_those_who_use_them(void)
     leave(&b);
 }
 
+/* --- the end of an account --------------------------------------------------------------------
+ */
+
+static int told;
+
+static void account_is_missing(struct operator_load *q, struct operator_account *a, const char *why)
+{
+    (void)q, (void)why;
+    TEST_ASSERT_NULL(a);
+    told++;
+}
+
+/* An account that expires, and waits for the one it imports from, is removed meanwhile: nothing of
+ * it is left that could run. */
+static void test_a_dropped_account_waits_for_nothing(void)
+{
+    struct operator_load q = {.done = account_is_missing};
+    struct operator_entry *en;
+    char more[400], *jwt;
+    struct mf_error e;
+
+    start("", "", "");
+    account_exp = now + 1000;
+    snprintf(more, sizeof more,
+             ",\"imports\":[{\"name\":\"i\",\"subject\":\"s\",\"account\":\"%s\","
+             "\"type\":\"stream\"}]",
+             other.text);
+    jwt = account_jwt("", more);
+    en = operator_entry_new(op, acc.text);
+    TEST_ASSERT_EQUAL(0, operator_account_apply(en, mf_str(jwt), &e));
+    free(jwt);
+    operator_load_needs(en);
+    TEST_ASSERT_EQUAL(1, en->needs_open);
+    TEST_ASSERT_NOT_NULL(en->timer);
+    memcpy(q.account, acc.text, sizeof acc.text);
+    operator_load(op, &q);
+    told = 0;
+    operator_account_drop(en);
+    TEST_ASSERT_EQUAL_INT(1, told);
+    TEST_ASSERT_NULL(operator_entry_find(op, acc.text));
+}
+
+static struct operator_entry *answered;
+
+static void answer_again(struct operator_load *q, struct operator_account *a, const char *why)
+{
+    (void)q;
+    TEST_ASSERT_NULL(a);
+    TEST_ASSERT_NOT_NULL(why);
+    if (told++ == 0)
+        operator_load_answer(answered); /* as accounts do that import from each other */
+}
+
+static void test_an_account_lives_while_it_tells_those_who_wait(void)
+{
+    struct operator_load q[2] = {{.done = answer_again}, {.done = answer_again}};
+
+    start("", "", "");
+    told = 0;
+    for (int i = 0; i < 2; i++) {
+        memcpy(q[i].account, other.text, sizeof other.text);
+        operator_load(op, &q[i]);
+    }
+    answered = operator_entry_find(op, other.text);
+    TEST_ASSERT_NOT_NULL(answered);
+    for (int64_t limit = clock_mono_ns() + 10 * CLOCK_S; told < 2; loop_turn(loop))
+        TEST_ASSERT_TRUE(clock_mono_ns() < limit);
+    TEST_ASSERT_NULL(operator_entry_find(op, other.text));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -145,5 +216,7 @@ int main(void)
     RUN_TEST(test_bearers_end_when_they_are_not_allowed_any_more);
     RUN_TEST(test_users_end_with_their_signing_key_or_another_template);
     RUN_TEST(test_defaults_reach_those_who_use_them);
+    RUN_TEST(test_a_dropped_account_waits_for_nothing);
+    RUN_TEST(test_an_account_lives_while_it_tells_those_who_wait);
     return UNITY_END();
 }
