@@ -110,6 +110,27 @@ scenario("the trace of a service behind a link comes back through the import", {
   assert.deepEqual(three.map((x) => x.server.name).sort(), ["LF", "LF2", "N1"]);
 });
 
+// Each exporter has a reply of its own for the traces of other servers; both lead to the destination.
+scenario("a message that enters two accounts is traced behind the links of both", {}, async (t) => {
+  const hub = await t.hub({ accounts: `accounts {
+    ACC { users: [ {user: a, password: a} ], exports: [ { service: "svc.>", allow_trace: true } ] }
+    D { users: [ {user: d, password: d} ], exports: [ { service: "more.>", allow_trace: true } ] }
+    B { users: [ {user: b, password: b} ], imports: [ { service: { account: ACC, subject: "svc.>" } }, { service: { account: D, subject: "more.1" }, to: "svc.1" } ] } }\n` });
+  const leaf = await t.leaf({ accounts: "accounts { LA { users: [ {user: a, password: a} ] }, LD { users: [ {user: d, password: d} ] } }\n",
+    remotes: [t.remote(hub, { user: "a:a", more: "account: LA" }), t.remote(hub, { user: "d:d", more: "account: LD" })] });
+  const connect = (s, user) => t.connect(s, { user, pass: user, name: user });
+  const b = await connect(hub, "b");
+  for (const [user, subject] of [["a", "svc.*"], ["d", "more.*"]]) {
+    const [near, far] = [await connect(hub, user), await connect(leaf, user)];
+    collect(far, subject);
+    await linked(near, far);
+  }
+  const traces = collect(b, "traces.b");
+  await b.flush();
+  const all = await traced(b, traces, 3, "svc.1", { dest: "traces.b", reply: "answer" });
+  assert.deepEqual(all.map((x) => x.server.name).sort(), ["LF", "LF", "N1"]);
+});
+
 // A raw leaf that has logged in.
 async function enter(t, hub, connect) {
   const r = await t.rawLeaf(hub);
