@@ -164,6 +164,7 @@ scenario("mappings: whole and weighted ones; the next JWT removes them", async (
   const split = await where("half", 400);
   const ones = split.filter((s) => s === "half.one").length;
   assert.ok(ones > 120 && ones < 280 && split.every((s) => /^half\.(one|two)$/.test(s)), `${ones} of 400`);
+  assert.deepEqual((await w.accountz(w.a)).mappings.half.map((d) => d.weight), isMayfly ? [50, 50] : [50, 100]);
   await w.change(w.a, { mappings: { old: [{ subject: "newer" }] } });
   assert.deepEqual(await where("old"), ["newer"]);
   assert.deepEqual(await where("half"), ["half"]);
