@@ -557,6 +557,7 @@ void store_close(struct store *s, void (*closed)(void *arg), void *arg)
     loop_timer_stop(s->sync.timer);
     loop_timer_stop(s->spare.retry);
     loop_timer_stop(s->clean.later);
+    loop_timer_stop(s->check.later);
     loop_timer_stop(s->reads.retry);
     read_retry(s); /* a last attempt, too */
     if (s->commit.retry_armed)

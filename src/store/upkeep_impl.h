@@ -75,6 +75,8 @@ struct checkpointer {
     struct checkpoint_head head;
     struct seal *seal; /* the worker's; NULL: not encrypted */
     bool plain;        /* the last one is not encrypted, and the store is: a new one is due */
+    bool put_off;      /* one failed: until `later` fires */
+    struct loop_timer *later;
     struct store_io *io;
     struct store_file *file;
     struct mf_buf buf;

@@ -4,11 +4,13 @@
  * a job writes it, and so on; the store continues to work, so the checkpoint is fuzzy.  The blobs
  * follow.  Then the checkpointer waits until all that the checkpoint may show is committed, and
  * check_finish_work() writes the head, syncs, renames.
- * Failure: the old checkpoint stays; the next attempt follows after as many bytes of log.
+ * Failure: the old checkpoint stays; the next attempt follows after as many bytes of log, or, if
+ * one is due for another reason, after a pause.
  * Close: store_close() requests a checkpoint and waits for it. */
 #include "store/store_impl.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #define SLICE     4096        /* entries */
 #define VAIN      10000       /* messages */
 #define LOG_BYTES (32u << 20) /* of log at least between two; else as much as the last one had */
+#define RETRY_NS  (2 * CLOCK_S)
 
 static void check_fill(struct store *s);
 
@@ -54,9 +57,26 @@ void checkpoint_kick(struct store *s)
 
     if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->commit.retrying)
         return;
-    if (!mf_list_empty(&c->next_waits) ||
-        (!s->o.no_checkpoint && !s->close.begun && (c->since >= enough || vain || c->plain)))
+    bool due = c->since >= enough || ((vain || c->plain) && !c->put_off);
+    if (!mf_list_empty(&c->next_waits) || (!s->o.no_checkpoint && !s->close.begun && due))
         check_start(s);
+}
+
+static void check_later(void *arg)
+{
+    struct store *s = arg;
+
+    s->check.put_off = false;
+    store_progress(s);
+}
+
+/* The reason for it is still there: without a pause the next attempt would follow at once. */
+static void check_put_off(struct store *s)
+{
+    if (s->close.begun)
+        return;
+    s->check.put_off = true;
+    loop_timer_arm(s->check.later, loop_mono_ns(s->loop) + RETRY_NS);
 }
 
 int store_checkpoint(struct store *s, struct store_wait *w)
@@ -117,6 +137,7 @@ static void check_end(struct store *s, int status)
         s->stats.checkpoints++;
     } else {
         log_warn("store %s: no checkpoint this time: %s", s->name, c->error.text);
+        check_put_off(s);
     }
     commit_answer(&done, status);
     store_progress(s);
@@ -258,13 +279,17 @@ int checkpoint_init(struct store *s)
         loop_job_new(s->loop, LOOP_UPKEEP, check_write_work, check_write_done, &s->check);
     s->check.finish_job =
         loop_job_new(s->loop, LOOP_UPKEEP, check_finish_work, check_finish_done, &s->check);
-    return s->check.write_job == NULL || s->check.finish_job == NULL ? MF_NOMEM : 0;
+    s->check.later = loop_timer_new(s->loop, check_later, s);
+    return s->check.write_job == NULL || s->check.finish_job == NULL || s->check.later == NULL
+               ? MF_NOMEM
+               : 0;
 }
 
 void checkpoint_fini(struct store *s)
 {
     loop_job_free(s->check.write_job);
     loop_job_free(s->check.finish_job);
+    loop_timer_free(s->check.later);
     if (s->check.file != NULL)
         s->io->close(s->io, s->check.file);
     mf_buf_fini(&s->check.buf);

@@ -396,6 +396,33 @@ static void test_encrypting_a_plain_store_may_be_cut_anywhere(void)
     }
 }
 
+/* On a full disk: not one attempt after the other. */
+static void test_a_checkpoint_that_fails_is_tried_again_after_a_pause(void)
+{
+    struct store_stats before, after;
+    int64_t end = clock_mono_ns() + 60 * CLOCK_S;
+
+    put("k", "v");
+    drive_close(&d);
+    d.opts.secret = &chacha;
+    drive_open(&d);
+    fault_io_arm(d.io, &(struct fault_plan){
+                           .kinds = FAULT_CREATE, .nth = 1, .code = MF_FULL, .forever = true});
+    store_stats(d.store, &before);
+    uint64_t tried = fault_io_count(d.io, FAULT_CREATE);
+    for (int64_t until = clock_mono_ns() + CLOCK_S; clock_mono_ns() < until;)
+        drive_turn(&d);
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    TEST_ASSERT_LESS_THAN_UINT64(20, fault_io_count(d.io, FAULT_CREATE) - tried);
+    fault_io_disarm(d.io);
+    do {
+        drive_turn(&d);
+        store_stats(d.store, &after);
+        TEST_ASSERT_TRUE(clock_mono_ns() < end);
+    } while (after.checkpoints == before.checkpoints);
+    assert_body(1, "v");
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -410,5 +437,6 @@ int main(void)
     RUN_TEST(test_messages_of_both_ciphers_are_read);
     RUN_TEST(test_a_plain_store_is_encrypted_in_the_background);
     RUN_TEST(test_encrypting_a_plain_store_may_be_cut_anywhere);
+    RUN_TEST(test_a_checkpoint_that_fails_is_tried_again_after_a_pause);
     return UNITY_END();
 }
