@@ -32,8 +32,7 @@ struct seal {
     enum seal_cipher cipher; /* of new boxes */
     uint8_t prefix[PREFIX];
     uint64_t counter;
-    struct under under[2]; /* that cipher; the other one, made with the first box of it */
-    uint8_t other[SEAL_KEY];
+    struct under under[2]; /* that cipher; the other one, which only opens */
 };
 
 void seal_random(void *dst, size_t n)
@@ -67,8 +66,9 @@ void seal_key_of(uint8_t key[SEAL_KEY], struct mf_slice text, const uint8_t salt
     sodium_memzero(first, sizeof first);
 }
 
-/* None of these calls allocates or reads anything, so none can fail once the contexts are made.
- * If one does, going on would write what was to be sealed. */
+/* Where something is sealed.  None of these calls allocates or reads anything, so none can fail
+ * once the contexts are made.  If one does, going on would write what was to be sealed.  Opening
+ * fails instead. */
 static void must_succeed(int ok)
 {
     if (ok != 1)
@@ -77,12 +77,11 @@ static void must_succeed(int ok)
 
 /* --- AES ------------------------------------------------------------------------------------ */
 
-static void ecb_blocks(struct under *u, uint8_t *dst, const uint8_t *src, int n)
+static bool ecb_blocks(struct under *u, uint8_t *dst, const uint8_t *src, int n)
 {
     int len;
 
-    must_succeed(EVP_EncryptUpdate(u->ecb, dst, &len, src, n));
-    must_succeed(len == n);
+    return EVP_EncryptUpdate(u->ecb, dst, &len, src, n) == 1 && len == n;
 }
 
 static EVP_CIPHER_CTX *context_new(const EVP_CIPHER *cipher, const uint8_t *key)
@@ -102,9 +101,9 @@ static bool aes_init(struct under *u)
     unsigned carry = 0;
 
     u->ecb = context_new(EVP_aes_256_ecb(), u->key);
-    if (u->ecb == NULL)
+    if (u->ecb == NULL || !ecb_blocks(u, u->k1, zeros, BLOCK))
         return false;
-    ecb_blocks(u, u->k1, zeros, BLOCK); /* doubled in GF(2^128): a key of CMAC */
+    /* Doubled in GF(2^128): a key of CMAC. */
     for (size_t i = BLOCK; i-- > 0;) {
         unsigned b = u->k1[i];
         u->k1[i] = (uint8_t)(b << 1 | carry);
@@ -114,7 +113,7 @@ static bool aes_init(struct under *u)
     return true;
 }
 
-static void aes_derive(struct under *u, const uint8_t *nonce, uint8_t derived[SEAL_KEY])
+static bool aes_derive(struct under *u, const uint8_t *nonce, uint8_t derived[SEAL_KEY])
 {
     uint8_t m[2 * BLOCK] = {0};
 
@@ -126,7 +125,7 @@ static void aes_derive(struct under *u, const uint8_t *nonce, uint8_t derived[SE
         for (size_t k = 0; k < BLOCK; k++)
             p[k] ^= u->k1[k];
     }
-    ecb_blocks(u, derived, m, sizeof m);
+    return ecb_blocks(u, derived, m, sizeof m);
 }
 
 /* --- both ----------------------------------------------------------------------------------- */
@@ -152,24 +151,24 @@ static bool aead_open(struct derived *d, const uint8_t *nonce, const uint8_t *bo
     int len;
 
     memcpy(tag, box + SEAL_NONCE, sizeof tag);
-    must_succeed(EVP_DecryptInit_ex(d->aead, NULL, NULL, NULL, nonce));
-    if (ad.len > 0)
-        must_succeed(EVP_DecryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len));
-    if (n > 0)
-        must_succeed(EVP_DecryptUpdate(d->aead, dst, &len, box + SEAL_ROOM, (int)n));
-    must_succeed(EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag));
-    return EVP_DecryptFinal_ex(d->aead, none, &len) == 1;
+    return EVP_DecryptInit_ex(d->aead, NULL, NULL, NULL, nonce) == 1 &&
+           (ad.len == 0 || EVP_DecryptUpdate(d->aead, NULL, &len, ad.ptr, (int)ad.len) == 1) &&
+           (n == 0 || EVP_DecryptUpdate(d->aead, dst, &len, box + SEAL_ROOM, (int)n) == 1) &&
+           EVP_CIPHER_CTX_ctrl(d->aead, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag) == 1 &&
+           EVP_DecryptFinal_ex(d->aead, none, &len) == 1;
 }
 
-static bool under_init(struct under *u, enum seal_cipher cipher, const uint8_t key[SEAL_KEY])
+static bool under_init(struct under *u, enum seal_cipher cipher, const uint8_t key[SEAL_KEY],
+                       bool shuts)
 {
     const EVP_CIPHER *aead = cipher == SEAL_AES ? EVP_aes_256_gcm() : EVP_chacha20_poly1305();
 
     u->cipher = cipher;
     memcpy(u->key, key, SEAL_KEY);
-    u->shut.aead = context_new(aead, NULL);
+    u->shut.aead = shuts ? context_new(aead, NULL) : NULL;
     u->open.aead = context_new(aead, NULL);
-    return u->shut.aead != NULL && u->open.aead != NULL && (cipher != SEAL_AES || aes_init(u));
+    return (u->shut.aead != NULL || !shuts) && u->open.aead != NULL &&
+           (cipher != SEAL_AES || aes_init(u));
 }
 
 static void under_fini(struct under *u)
@@ -180,20 +179,18 @@ static void under_fini(struct under *u)
     sodium_memzero(u, sizeof *u);
 }
 
-static void derive_key(struct under *u, struct derived *d, const uint8_t *nonce)
+static bool derive_key(struct under *u, struct derived *d, const uint8_t *nonce)
 {
     uint8_t key[SEAL_KEY];
 
     if (d->known && memcmp(d->prefix, nonce, PREFIX) == 0)
-        return;
-    d->known = true;
+        return true;
     memcpy(d->prefix, nonce, PREFIX);
-    if (u->cipher == SEAL_AES)
-        aes_derive(u, nonce, key);
-    else
-        crypto_core_hchacha20(key, nonce, u->key, NULL);
-    must_succeed(EVP_CipherInit_ex(d->aead, NULL, NULL, key, NULL, d == &u->shut));
+    d->known = u->cipher == SEAL_AES ? aes_derive(u, nonce, key)
+                                     : crypto_core_hchacha20(key, nonce, u->key, NULL) == 0;
+    d->known = d->known && EVP_CipherInit_ex(d->aead, NULL, NULL, key, NULL, d == &u->shut) == 1;
     sodium_memzero(key, sizeof key);
+    return d->known;
 }
 
 /* The rest of the nonce, for the cipher below. */
@@ -211,7 +208,7 @@ static void shut_box(struct under *u, uint8_t *box, size_t n, struct mf_slice ad
 {
     uint8_t nonce[SHORT];
 
-    derive_key(u, &u->shut, box);
+    must_succeed(derive_key(u, &u->shut, box));
     shorten_nonce(u, box, nonce);
     aead_shut(&u->shut, nonce, box, n, ad);
 }
@@ -231,16 +228,18 @@ static enum seal_cipher other_than(enum seal_cipher cipher)
 
 struct seal *seal_new(const uint8_t key[SEAL_KEY], enum seal_cipher cipher)
 {
-    uint8_t own[SEAL_KEY];
+    uint8_t own[SEAL_KEY], other[SEAL_KEY];
     struct seal *s = sodium_init() < 0 ? NULL : calloc(1, sizeof *s);
 
     if (s == NULL)
         return NULL;
     s->cipher = cipher;
-    key_for(s->other, key, other_than(cipher));
     key_for(own, key, cipher);
-    bool ok = under_init(&s->under[0], cipher, own);
+    key_for(other, key, other_than(cipher));
+    bool ok = under_init(&s->under[0], cipher, own, true) &&
+              under_init(&s->under[1], other_than(cipher), other, false);
     sodium_memzero(own, sizeof own);
+    sodium_memzero(other, sizeof other);
     randombytes_buf(s->prefix, PREFIX);
     if (ok)
         return s;
@@ -272,26 +271,15 @@ void seal_shut(struct seal *s, uint8_t *box, size_t n, struct mf_slice ad)
     shut_box(&s->under[0], box, n, ad);
 }
 
-/* Boxes of the other cipher are those from before a change of the configuration.  Without memory
- * for them the program ends: a box that does not open would count as damage. */
-static struct under *under_of(struct seal *s, enum seal_cipher cipher)
-{
-    struct under *u = &s->under[cipher != s->cipher];
-
-    if (u->cipher == SEAL_NONE)
-        must_succeed(under_init(u, cipher, s->other));
-    return u;
-}
-
 bool seal_open(struct seal *s, enum seal_cipher cipher, const uint8_t *box, size_t n,
                struct mf_slice ad, uint8_t *dst)
 {
-    struct under *u = under_of(s, cipher);
+    /* Boxes of the other cipher are those from before a change of the configuration. */
+    struct under *u = &s->under[cipher != s->cipher];
     uint8_t nonce[SHORT];
 
-    derive_key(u, &u->open, box);
     shorten_nonce(u, box, nonce);
-    bool ok = aead_open(&u->open, nonce, box, n, ad, dst);
+    bool ok = derive_key(u, &u->open, box) && aead_open(&u->open, nonce, box, n, ad, dst);
     if (!ok)
         sodium_memzero(dst, n);
     return ok;
@@ -302,7 +290,7 @@ void seal_shut_with(const uint8_t key[SEAL_KEY], enum seal_cipher cipher,
 {
     struct under u = {0};
 
-    must_succeed(sodium_init() >= 0 && under_init(&u, cipher, key));
+    must_succeed(sodium_init() >= 0 && under_init(&u, cipher, key, true));
     memcpy(box, nonce, SEAL_NONCE);
     shut_box(&u, box, n, ad);
     under_fini(&u);

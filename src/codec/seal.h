@@ -6,7 +6,7 @@
  * seal, and a counter: it is never used twice, whatever a crash or a copy of a disk makes of the
  * boxes.
  *
- * Cost: about half a microsecond a box, and a nanosecond for each byte; 2 KB a struct seal. */
+ * Cost: about half a microsecond a box, and a nanosecond for each byte; 3 KB a struct seal. */
 #ifndef CODEC_SEAL_H
 #define CODEC_SEAL_H
 

@@ -3,6 +3,32 @@
 
 #include "unity.h"
 
+#include <openssl/crypto.h>
+#include <stdlib.h>
+
+/* OpenSSL's memory; 0: no limit, else the allocation that fails, and all after it. */
+static unsigned fails_at, taken;
+
+static bool runs_dry(void)
+{
+    return fails_at != 0 && ++taken >= fails_at;
+}
+static void *take(size_t n, const char *file, int line)
+{
+    (void)file, (void)line;
+    return runs_dry() ? NULL : malloc(n);
+}
+static void *take_again(void *p, size_t n, const char *file, int line)
+{
+    (void)file, (void)line;
+    return runs_dry() ? NULL : realloc(p, n);
+}
+static void give_back(void *p, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(p);
+}
+
 void setUp(void)
 {
 }
@@ -95,6 +121,39 @@ static void test_both_ciphers_are_opened_whatever_shuts(void)
     open_both(SEAL_AES);
 }
 
+/* All that a box needs was made with the rest: a library does not end the program. */
+static void open_without_memory(enum seal_cipher cipher)
+{
+    uint8_t box[SEAL_ROOM + 20] = {0}, out[20];
+    struct seal *a = seal_new(key, cipher);
+    struct seal *b = seal_new(key, cipher == SEAL_AES ? SEAL_CHACHA : SEAL_AES);
+
+    seal_shut(a, box, 20, MF_LIT("ad"));
+    taken = 0;
+    fails_at = 1;
+    bool opened = seal_open(b, cipher, box, 20, MF_LIT("ad"), out);
+    fails_at = 0;
+    TEST_ASSERT_TRUE(opened);
+    seal_free(a);
+    seal_free(b);
+    struct seal *s = NULL;
+    for (unsigned n = 1; s == NULL; n++) {
+        TEST_ASSERT_LESS_THAN_UINT(1000, n);
+        taken = 0;
+        fails_at = n;
+        s = seal_new(key, cipher);
+        fails_at = 0;
+    }
+    TEST_ASSERT_TRUE(seal_open(s, cipher, box, 20, MF_LIT("ad"), out));
+    seal_free(s);
+}
+
+static void test_opening_needs_no_memory(void)
+{
+    open_without_memory(SEAL_CHACHA);
+    open_without_memory(SEAL_AES);
+}
+
 static void refuse_changes(enum seal_cipher cipher)
 {
     uint8_t box[SEAL_ROOM + 20] = {0}, out[20];
@@ -152,10 +211,13 @@ static void test_a_key_of_a_text_depends_on_text_and_salt(void)
 
 int main(void)
 {
+    if (CRYPTO_set_mem_functions(take, take_again, give_back) != 1)
+        return 1;
     UNITY_BEGIN();
     RUN_TEST(test_chacha_gives_the_bytes_of_its_specification);
     RUN_TEST(test_aes_gives_the_bytes_of_its_specification);
     RUN_TEST(test_both_ciphers_are_opened_whatever_shuts);
+    RUN_TEST(test_opening_needs_no_memory);
     RUN_TEST(test_a_changed_bit_or_ad_does_not_open);
     RUN_TEST(test_no_nonce_is_used_twice);
     RUN_TEST(test_a_key_of_a_text_depends_on_text_and_salt);
