@@ -25,8 +25,10 @@ static int open_key(struct ctx *c, const uint8_t *p, struct mf_error *e)
     int rc = 0;
 
     seal_key_of(outer, c->o->key, p + 16);
-    struct seal *s = seal_known(cipher) ? seal_new(outer, SEAL_CHACHA) : NULL;
-    if (s == NULL || !seal_open(s, (enum seal_cipher)cipher, p + SEALED_AT, SEAL_KEY,
+    struct seal *s = seal_known(cipher) ? seal_new(outer, (enum seal_cipher)cipher) : NULL;
+    if (s == NULL && seal_known(cipher))
+        rc = mf_fail(e, MF_NOMEM, KEY_NAME);
+    else if (s == NULL || !seal_open(s, (enum seal_cipher)cipher, p + SEALED_AT, SEAL_KEY,
                                 mf_slice(p, SEALED_AT), key))
         rc = mf_fail(e, MF_DENIED,
                      "the key does not open " KEY_NAME ": give the key that the server has");

@@ -98,20 +98,42 @@ static int read_file(struct key_file *k, struct store_io *io, struct mf_error *e
     return rc;
 }
 
-static bool unwrap_key(const struct key_file *k, struct mf_slice text, uint8_t key[SEAL_KEY])
+/* 0, MF_DENIED (another key), MF_NOMEM. */
+static int unwrap_key(const struct key_file *k, struct mf_slice text, uint8_t key[SEAL_KEY])
 {
     const uint8_t *p = k->bytes + (k->good[0] ? 0 : SECOND);
     uint8_t outer[SEAL_KEY];
 
     if (text.len == 0)
-        return false;
+        return MF_DENIED;
+    enum seal_cipher cipher = (enum seal_cipher)get_u32(p + AT_CIPHER);
     seal_key_of(outer, text, p + AT_SALT);
-    struct seal *s = seal_new(outer, SEAL_CHACHA);
-    bool ok = s != NULL && seal_open(s, (enum seal_cipher)get_u32(p + AT_CIPHER), p + AT_BOX,
-                                     SEAL_KEY, slice_at(p, AT_BOX), key);
-    seal_free(s);
+    struct seal *s = seal_new(outer, cipher);
     seal_wipe(outer, sizeof outer);
-    return ok;
+    if (s == NULL)
+        return MF_NOMEM;
+    bool ok = seal_open(s, cipher, p + AT_BOX, SEAL_KEY, slice_at(p, AT_BOX), key);
+    seal_free(s);
+    return ok ? 0 : MF_DENIED;
+}
+
+static int unwrap_by(const struct key_file *k, const struct store_secret *secret,
+                     uint8_t key[SEAL_KEY], bool *before, struct mf_error *e)
+{
+    int rc = unwrap_key(k, secret->key, key);
+
+    *before = rc == MF_DENIED;
+    if (*before)
+        rc = unwrap_key(k, secret->prev, key);
+    if (rc == MF_NOMEM)
+        return mf_fail(e, rc, "%s", CRYPT_FILE);
+    return rc == 0
+               ? 0
+               : mf_fail(e, rc,
+                         "the configured key does not open %s: set jetstream { key } to the key "
+                         "it was written with, or prev_key while keys are changed; nothing was "
+                         "changed",
+                         CRYPT_FILE);
 }
 
 int crypt_load(struct crypt **out, struct store_io *io, const struct store_secret *secret,
@@ -119,7 +141,7 @@ int crypt_load(struct crypt **out, struct store_io *io, const struct store_secre
 {
     struct key_file k;
     uint8_t key[SEAL_KEY];
-    bool before = false;
+    bool before;
     int rc = read_file(&k, io, e);
 
     *out = NULL;
@@ -131,11 +153,8 @@ int crypt_load(struct crypt **out, struct store_io *io, const struct store_secre
         return mf_fail(e, MF_DENIED,
                        "it is encrypted, and no key is configured: set jetstream { key } to the "
                        "key it was written with; nothing was changed");
-    if (!unwrap_key(&k, secret->key, key) && !(before = unwrap_key(&k, secret->prev, key)))
-        return mf_fail(e, MF_DENIED,
-                       "the configured key does not open %s: set jetstream { key } to the key it "
-                       "was written with, or prev_key while keys are changed; nothing was changed",
-                       CRYPT_FILE);
+    if ((rc = unwrap_by(&k, secret, key, &before, e)) != 0)
+        return rc;
     rc = crypt_new(out, secret, key, e);
     seal_wipe(key, sizeof key);
     if (rc != 0)

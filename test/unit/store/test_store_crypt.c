@@ -4,7 +4,9 @@
 #include "support/store_fixture.h"
 
 #include "base/clock.h"
+#include "store/log/record.h"
 
+#include <openssl/crypto.h>
 #include <stdlib.h>
 
 #define CANARY "canary-Zx81"
@@ -226,6 +228,24 @@ static void test_a_message_longer_than_a_place_can_say_keeps_its_length(void)
     free(body);
 }
 
+/* OpenSSL's memory. */
+static bool dry;
+static void *take(size_t n, const char *file, int line)
+{
+    (void)file, (void)line;
+    return dry ? NULL : malloc(n);
+}
+static void *take_again(void *p, size_t n, const char *file, int line)
+{
+    (void)file, (void)line;
+    return dry ? NULL : realloc(p, n);
+}
+static void give_back(void *p, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(p);
+}
+
 /* --- other keys ------------------------------------------------------------------------------- */
 
 static void test_another_key_or_none_opens_nothing_and_changes_nothing(void)
@@ -250,6 +270,21 @@ static void test_another_key_or_none_opens_nothing_and_changes_nothing(void)
     disk_free(&before);
     TEST_ASSERT_EQUAL_INT(0, try_open(&chacha, &e));
     assert_filled();
+}
+
+static void test_no_memory_is_not_a_wrong_key(void)
+{
+    struct mf_error e;
+
+    begin(&aes);
+    put("k", "v");
+    drive_close(&d);
+    dry = true;
+    int rc = try_open(&aes, &e);
+    dry = false;
+    TEST_ASSERT_EQUAL_INT(MF_NOMEM, rc);
+    reopen_closed(&aes);
+    assert_body(1, "v");
 }
 
 static void drop_file(const char *name)
@@ -425,18 +460,23 @@ static void test_a_checkpoint_that_fails_is_tried_again_after_a_pause(void)
 
 int main(void)
 {
+    if (CRYPTO_set_mem_functions(take, take_again, give_back) != 1)
+        return 1;
     UNITY_BEGIN();
     RUN_TEST(test_nothing_that_was_written_can_be_read_in_the_files);
     RUN_TEST(test_a_plain_store_can_be_read_in_its_files);
     RUN_TEST(test_a_message_that_is_not_in_memory_is_opened);
     RUN_TEST(test_a_message_longer_than_a_place_can_say_keeps_its_length);
     RUN_TEST(test_another_key_or_none_opens_nothing_and_changes_nothing);
+    RUN_TEST(test_no_memory_is_not_a_wrong_key);
     RUN_TEST(test_without_its_key_file_nothing_is_changed);
     RUN_TEST(test_the_key_before_opens_it_once_and_then_no_more);
     RUN_TEST(test_a_change_of_the_key_may_be_cut_anywhere);
     RUN_TEST(test_messages_of_both_ciphers_are_read);
     RUN_TEST(test_a_plain_store_is_encrypted_in_the_background);
     RUN_TEST(test_encrypting_a_plain_store_may_be_cut_anywhere);
+    RUN_TEST(test_a_plain_message_in_an_encrypted_segment_is_damage);
+    RUN_TEST(test_a_plain_segment_without_a_header_stays_plain);
     RUN_TEST(test_a_checkpoint_that_fails_is_tried_again_after_a_pause);
     return UNITY_END();
 }
