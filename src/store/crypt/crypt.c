@@ -195,6 +195,7 @@ static int write_file(const struct crypt *c, struct store_io *io, const struct s
                       bool sync, struct mf_error *e)
 {
     uint8_t bytes[SIZE];
+    struct mf_error ignored;
     struct store_file *f;
     int rc = encode_file(bytes, c, secret, e);
 
@@ -211,6 +212,8 @@ static int write_file(const struct crypt *c, struct store_io *io, const struct s
     io->close(io, f);
     if (rc == 0)
         rc = io->rename(io, CRYPT_FILE_TMP, CRYPT_FILE, e);
+    if (rc != 0)
+        (void)io->unlink(io, CRYPT_FILE_TMP, &ignored);
     return rc == 0 && sync ? io->syncdir(io, e) : rc;
 }
 

@@ -25,11 +25,16 @@ static void begin(const struct store_secret *secret)
         .segment_min = 64u << 10, .segment_max = 64u << 10, .name = "test", .secret = secret});
 }
 
+static void reopen_closed(const struct store_secret *secret)
+{
+    d.opts.secret = secret;
+    drive_open(&d);
+}
+
 static void reopen(const struct store_secret *secret)
 {
     drive_close(&d);
-    d.opts.secret = secret;
-    drive_open(&d);
+    reopen_closed(secret);
 }
 
 static int try_open(const struct store_secret *secret, struct mf_error *e)
@@ -360,6 +365,44 @@ static void test_a_change_of_the_key_may_be_cut_anywhere(void)
     }
 }
 
+/* The file as it was opens: a full disk does not take the stream offline. */
+static void test_a_key_file_that_cannot_be_written_stays_until_the_next_start(void)
+{
+    struct mf_error e;
+
+    begin(&chacha);
+    put("k", "v");
+    drive_close(&d);
+    fault_io_arm(d.io, &(struct fault_plan){
+                           .kinds = FAULT_CREATE, .nth = 1, .code = MF_FULL, .forever = true});
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, try_open(&rotated, &e), e.text);
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    assert_body(1, "v");
+    drive_abandon(&d);
+    fault_io_disarm(d.io);
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, try_open(&second, &e));
+    reopen_closed(&rotated);
+    drive_close(&d);
+    reopen_closed(&second);
+    assert_body(1, "v");
+}
+
+/* A new one has no other file: without it nothing would be sealed. */
+static void test_a_store_whose_key_file_cannot_be_made_is_not_opened(void)
+{
+    struct mf_error e;
+
+    put("k", "v");
+    drive_close(&d);
+    fault_io_arm(d.io, &(struct fault_plan){
+                           .kinds = FAULT_CREATE, .nth = 1, .code = MF_FULL, .forever = true});
+    TEST_ASSERT_EQUAL_INT(MF_FULL, try_open(&chacha, &e));
+    TEST_ASSERT_NOT_NULL(strstr(e.text, "its key file could not be made"));
+    fault_io_disarm(d.io);
+    reopen_closed(&chacha);
+    assert_body(1, "v");
+}
+
 static void test_messages_of_both_ciphers_are_read(void)
 {
     begin(&chacha);
@@ -472,6 +515,8 @@ int main(void)
     RUN_TEST(test_without_its_key_file_nothing_is_changed);
     RUN_TEST(test_the_key_before_opens_it_once_and_then_no_more);
     RUN_TEST(test_a_change_of_the_key_may_be_cut_anywhere);
+    RUN_TEST(test_a_key_file_that_cannot_be_written_stays_until_the_next_start);
+    RUN_TEST(test_a_store_whose_key_file_cannot_be_made_is_not_opened);
     RUN_TEST(test_messages_of_both_ciphers_are_read);
     RUN_TEST(test_a_plain_store_is_encrypted_in_the_background);
     RUN_TEST(test_encrypting_a_plain_store_may_be_cut_anywhere);
