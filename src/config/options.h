@@ -166,7 +166,7 @@ struct options_jetstream {
         batch_timeout_ns;
     char *unique_tag;
     char *cipher;         /* "chacha", "chachapoly" or "aes"; NULL: chacha */
-    char *key, *prev_key; /* NULL or empty: none.  Wiped with the options */
+    char *key, *prev_key; /* NULL: none; prev_key: empty, too.  Wiped with the options */
     bool tpm;             /* the key would come from there */
 };
 

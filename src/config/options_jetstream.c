@@ -63,6 +63,16 @@ static void read_cipher(struct opt *c, const struct conf_value *v, void *out)
         opt_error(c, v, "Unknown cipher type: \"%s\"; expected chacha or aes", name);
 }
 
+/* An empty one is a variable that is not set: streams would be on disk in the clear. */
+static void read_key(struct opt *c, const struct conf_value *v, void *out)
+{
+    if (opt_string(c, v, out) && (*(char **)out)[0] == '\0')
+        opt_error(c, v,
+                  "jetstream \"%s\" is empty: streams would be on disk in the clear; give a key, "
+                  "or take the line out",
+                  v->key);
+}
+
 static void read_compat(struct opt *c, const struct conf_value *v, void *js)
 {
     struct options_jetstream *j = js;
@@ -172,7 +182,7 @@ static const struct opt_field js_fields[] = {
     {"scrub", OPT_FN, 0, read_scrub, 0, 0},
     {"strict", OPT_BOOL, JS(strict), NULL, 0, 0},
     {"compat", OPT_FN, 0, read_compat, 0, 0},
-    {"key ek encryption_key", OPT_STRING, JS(key), NULL, 0, 0},
+    {"key ek encryption_key", OPT_FN, JS(key), read_key, 0, 0},
     {"prev_key prev_ek prev_encryption_key", OPT_STRING, JS(prev_key), NULL, 0, 0},
     {"cipher", OPT_FN, JS(cipher), read_cipher, 0, 0},
     {"unique_tag", OPT_FN, JS(unique_tag), read_unique_tag, 0, 0},

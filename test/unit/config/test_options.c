@@ -374,7 +374,6 @@ static void test_jetstream_forms_are_read(void)
               o->jetstream.batch_max_msgs == 6 && o->jetstream.batch_timeout_ns == 2 * CLOCK_S);
     HOLDS("default_js_domain { $G: hub }", is(o->default_js_domain, "hub"));
     HOLDS("jetstream { enabled: false, key: secret, cipher: AES }", is(o->jetstream.cipher, "aes"));
-    HOLDS("jetstream { key: \"\" }", o->jetstream.enabled);
 }
 
 /* --- later features --------------------------------------------------------------------------- */

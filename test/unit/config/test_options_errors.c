@@ -122,6 +122,7 @@ static void test_combinations_name_their_place(void)
         {"\n\nhttps: 8222", "t.conf:3:1: TLS cert and key required for HTTPS"},
         {"debug: true, system: X", "t.conf:1:14: error resolving system account"},
         {"jetstream {\ndomain: \"a.b\" }", "t.conf:2:1: invalid domain name"},
+        {"jetstream {\nek: \"\" }", "t.conf:2:1: jetstream \"ek\" is empty: streams would"},
         {"jetstream { prev_key: abc }", "t.conf:1:1: jetstream \"prev_key\" is the key before"},
         {"jetstream { tpm { keys_file: k } }", "t.conf:1:1: jetstream encryption"},
         {"\nmax_payload: 65MB", "t.conf:2:1: max_payload (68157440)"},
