@@ -10,7 +10,8 @@
 
 #include "base/clock.h"
 
-#define PAUSE_NS (CLOCK_S / 10)
+#define PAUSE_NS    (CLOCK_S / 10)
+#define SLICE_BYTES (1u << 20) /* of messages: those of an encrypted stream are opened */
 
 static void run_turn(void *arg);
 
@@ -49,6 +50,12 @@ void stream_job_pause(struct stream_job *j)
     loop_timer_stop(j->timer);
 }
 
+/* A slice that was cut short by the bytes of its messages is followed by a shorter pause. */
+static int64_t gap_of(const struct stream_job *j)
+{
+    return j->gap_ns / j->slice * j->visited;
+}
+
 static void on_written(struct store_wait *wait, int status)
 {
     struct stream_job *j = mf_container(wait, struct stream_job, wait);
@@ -57,7 +64,7 @@ static void on_written(struct store_wait *wait, int status)
     if (j->s == NULL)
         maybe_free(j);
     else if (status == 0)
-        continue_after(j, j->gap_ns);
+        continue_after(j, gap_of(j));
 }
 
 struct store_wait *stream_job_wait(struct stream_job *j)
@@ -126,8 +133,10 @@ static int visit_some(struct stream_job *j, bool *wrote)
 {
     struct store *st = j->s->store;
     struct store_rec r;
+    size_t bytes = 0;
 
-    for (unsigned n = 0; n < j->slice; n++) {
+    j->visited = 0;
+    for (unsigned n = 0; n < j->slice && bytes < SLICE_BYTES; n++) {
         uint64_t seq = store_next(st, j->next);
         if (seq == 0 || seq > j->end) {
             j->next = j->end + 1;
@@ -135,9 +144,10 @@ static int visit_some(struct stream_job *j, bool *wrote)
         }
         j->next = seq;
         int rc = store_peek(st, seq, &r);
-        if (rc == 0)
+        if (rc == 0) {
+            bytes += r.key.len + r.head.len + r.body.len;
             rc = j->ops->visit(j, &r, wrote);
-        else if (rc == MF_NOTFOUND || rc == MF_CORRUPT)
+        } else if (rc == MF_NOTFOUND || rc == MF_CORRUPT)
             rc = 0;
         else if (rc == MF_AGAIN) {
             j->read = (struct store_read){.seq = seq, .done = on_read};
@@ -146,6 +156,7 @@ static int visit_some(struct stream_job *j, bool *wrote)
         if (rc != 0)
             return rc == MF_AGAIN ? MF_FULL : rc; /* of the write: a pause */
         j->next = seq + 1;
+        j->visited++;
     }
     return 0;
 }
@@ -185,7 +196,7 @@ static void run_slice(struct stream_job *j)
     if (rc == MF_AGAIN)
         read_next(j);
     else if (!wait)
-        continue_after(j, rc == 0 ? j->gap_ns : PAUSE_NS);
+        continue_after(j, rc == 0 ? gap_of(j) : PAUSE_NS);
 }
 
 /* Readers, and so the job, see committed messages only: waits for the commit of j->end. */

@@ -21,7 +21,8 @@ struct stream_job {
     struct stream *s; /* NULL: stopped */
     const struct stream_job_ops *ops;
     uint64_t next, end; /* the first message that is not done, and the last to look at */
-    unsigned slice;     /* messages in one */
+    unsigned slice;     /* messages in one, at most */
+    unsigned visited;   /* in the last one */
     int64_t gap_ns;     /* between two slices */
     bool held;          /* stream_job_pause() */
     struct loop_timer *timer;

@@ -138,6 +138,24 @@ static void test_a_restart_changes_no_result(void)
     }
 }
 
+/* Those of an encrypted stream are opened: a slice ends after a megabyte. */
+static void test_large_messages_make_slices_short(void)
+{
+    static char body[300000];
+
+    memset(body, 'x', sizeof body - 1);
+    world_open(&w, &before);
+    for (int i = 0; i < 20; i++)
+        TEST_ASSERT_EQUAL_STRING("", world_publish(&w, "k.a", NULL, body).text);
+    govern();
+    TEST_ASSERT_EQUAL_INT(0, start((struct backfill_opts){0}));
+    for (int i = 0; i < 10000000 && backfill_status(w.stream)->seen == 0; i++)
+        loop_turn(w.loop);
+    TEST_ASSERT_TRUE(backfill_status(w.stream)->seen > 0);
+    TEST_ASSERT_TRUE(backfill_status(w.stream)->seen <= 4);
+    TEST_ASSERT_EQUAL_UINT64(20, finish()->set);
+}
+
 /* What would end at once needs a number: nothing of the kind is touched without it. */
 static void test_R000_78_immediate_deaths_need_a_confirmation(void)
 {
@@ -222,6 +240,7 @@ int main(void)
     RUN_TEST(test_R000_67_old_messages_get_the_ttl_of_the_policy);
     RUN_TEST(test_R000_85_a_dry_run_writes_nothing);
     RUN_TEST(test_a_restart_changes_no_result);
+    RUN_TEST(test_large_messages_make_slices_short);
     RUN_TEST(test_R000_78_immediate_deaths_need_a_confirmation);
     RUN_TEST(test_immediate_deaths_are_not_late);
     RUN_TEST(test_messages_that_were_set_by_hand_are_left_alone);
