@@ -37,11 +37,13 @@ static bool wants_reclaim(const struct store *s)
         used += seg->end - SEGMENT_PAGE;
         live += segment_live(seg);
     }
+    /* Its copies are sealed, and need room for that. */
+    uint64_t boxes = clean_is_plain(s, first) ? SEAL_ROOM * (first->live_count + first->blobs) : 0;
     /* On a full disk only segments that can surely be reclaimed whole: copies that do not fit
      * would use up the room kept for removals and gain nothing. */
     if (s->log.full)
         return used > live + first->size / 2 &&
-               room_left(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
+               room_left(s, segment_live(first) + boxes + 8 * first->live_count + MARGIN, true);
     return clean_is_plain(s, first) || 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
            used > 2 * live + 2 * segs_current(s)->size;
 }
