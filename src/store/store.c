@@ -361,8 +361,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
         goto err_free;
     if ((rc = crypt_load(&s->crypt, io, o->secret, e)) != 0)
         goto err_leave;
-    struct seal *seal = s->crypt == NULL ? NULL : s->crypt->loop;
-    if ((rc = recover(&r, io, seal, s->o.separator, s->now_ns, e)) != 0)
+    if ((rc = recover(&r, io, s->crypt, s->o.separator, s->now_ns, e)) != 0)
         goto err_leave;
     memcpy(s->id, r.id, STORE_ID);
     s->o.secret = NULL; /* the caller's */

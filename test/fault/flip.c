@@ -378,7 +378,7 @@ static bool interesting(size_t file, uint64_t offset)
     if (strcmp(f->name, "checkpoint") == 0)
         return true;
     if (strcmp(f->name, "store.key") == 0)
-        return offset % 4096 < 112 || offset % 61 == 0;
+        return offset % 4096 < 128 || offset % 61 == 0;
     if (file != last_file) {
         used = 0;
         for (size_t i = 0; i < spans_count; i++)

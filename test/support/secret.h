@@ -70,10 +70,10 @@ static inline int test_open(struct store **out, const struct store_opts *opts, s
  * nothing can be read, and the store says so. */
 static inline bool test_key_lost(const uint8_t *was, const uint8_t *now, size_t n)
 {
-    uint8_t bytes[4096 + 112] = {0};
+    uint8_t bytes[4096 + 128] = {0};
 
     memcpy(bytes, now, n < sizeof bytes ? n : sizeof bytes);
-    return memcmp(bytes, was, 112) != 0 && memcmp(bytes + 4096, was + 4096, 112) != 0;
+    return memcmp(bytes, was, 128) != 0 && memcmp(bytes + 4096, was + 4096, 128) != 0;
 }
 /* For check and repair; `other`: of the mode "rotate", which leaves either. */
 static inline struct mf_slice test_key_or(bool other)

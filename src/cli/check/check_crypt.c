@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #define COPY_AT   4096u
-#define SEALED_AT 32u /* salt and all before it is what the box belongs to */
+#define OWNER_AT  32u /* the store's id */
+#define SEALED_AT 48u /* all before it is what the box belongs to */
 #define CHECK_AT  (SEALED_AT + SEAL_ROOM + SEAL_KEY)
 
 static bool copy_ok(const uint8_t *file, uint64_t at)
@@ -16,6 +17,11 @@ static bool copy_ok(const uint8_t *file, uint64_t at)
     const uint8_t *p = file + at;
 
     return memcmp(p, "MAYFLYKY", 8) == 0 && checksum64(p, CHECK_AT, at) == rd64(p + CHECK_AT);
+}
+
+static const uint8_t *good_copy(const struct crypt *k)
+{
+    return k->file + (k->good == 2 || k->bad_at != 0 ? 0 : COPY_AT);
 }
 
 static int open_key(struct ctx *c, const uint8_t *p, struct mf_error *e)
@@ -65,9 +71,20 @@ int check_crypt_begin(struct ctx *c, struct mf_error *e)
     return c->o->key.len > 0 ? open_key(c, p, e) : 0;
 }
 
+const uint8_t *check_crypt_owner(const struct crypt *k)
+{
+    return good_copy(k) + OWNER_AT;
+}
+
+void check_crypt_compare(struct ctx *c)
+{
+    c->crypt.foreign = c->crypt.good > 0 && memcmp(check_crypt_owner(&c->crypt), c->res->store_id,
+                                                   sizeof c->res->store_id) != 0;
+}
+
 void check_crypt_copies(const struct crypt *k, uint8_t file[KEY_BYTES])
 {
-    const uint8_t *good = k->file + (k->good == 2 || k->bad_at != 0 ? 0 : COPY_AT);
+    const uint8_t *good = good_copy(k);
 
     memset(file, 0, KEY_BYTES);
     for (uint64_t at = 0; at <= COPY_AT; at += COPY_AT) {
@@ -92,6 +109,10 @@ void check_crypt_report(struct ctx *c)
         d = check_found(c, CHECK_KEY, 0, 0, 0,
                         "the file is missing: put it back from a backup, nothing is readable "
                         "without it");
+    else if (c->crypt.foreign)
+        d = check_found(c, CHECK_KEY, 0, 0, CHECK_AT + 8,
+                        "the key belongs to another stream: put the file of this one back from a "
+                        "backup");
     if (d != NULL)
         memcpy(d->file, KEY_NAME, sizeof KEY_NAME);
     c->res->encrypted = c->crypt.there || c->crypt.unread;

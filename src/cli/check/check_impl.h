@@ -114,7 +114,8 @@ struct ctx {
     struct crypt {  /* check_crypt.c */
         bool there; /* the key file, */
         uint8_t file[KEY_BYTES];
-        int good; /* copies in it */
+        int good;     /* copies in it */
+        bool foreign; /* it is that of another store */
         uint64_t bad_at;
         struct seal *seal; /* NULL: nothing is sealed, or no key was given */
         bool unread;       /* something is sealed and was not opened */
@@ -136,7 +137,9 @@ static inline struct check_pos entry_pos(const struct ctx *c, const struct entry
 
 /* Reads the key file, if there is one, and opens it with o->key.  MF_DENIED: it does not open. */
 MF_MUSTCHECK int check_crypt_begin(struct ctx *c, struct mf_error *e);
+void check_crypt_compare(struct ctx *c); /* with the store's id, once that is known */
 void check_crypt_report(struct ctx *c);
+const uint8_t *check_crypt_owner(const struct crypt *k); /* the store's id; of a good file */
 void check_crypt_copies(const struct crypt *k, uint8_t file[KEY_BYTES]); /* both good */
 void check_crypt_end(struct ctx *c);
 enum seal_cipher check_rec_cipher(const struct rec *r);

@@ -241,6 +241,8 @@ int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
     if (check_crypt_begin(c, e) != 0 || check_cp_open(c, cp, e) != 0)
         return e->code;
     check_seg_choose_id(c, cp->header_ok ? cp->id : NULL);
+    if (any_identity(c, cp))
+        check_crypt_compare(c);
     if (cp->header_ok && memcmp(cp->id, c->res->store_id, 16) != 0) {
         cp->header_ok = false;
         check_cp_bad(cp, 16, 16, "it belongs to another store");

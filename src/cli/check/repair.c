@@ -282,7 +282,10 @@ static int write_copy(struct repair *x)
     int rc;
 
     check_doubt_settle(&x->truth->doubt);
-    rand_bytes(x->log.id, sizeof x->log.id);
+    if (x->c.crypt.there) /* its key file names the store it belongs to */
+        memcpy(x->log.id, check_crypt_owner(&x->c.crypt), sizeof x->log.id);
+    else
+        rand_bytes(x->log.id, sizeof x->log.id);
     x->log.now_ns = x->o->now_ns;
     x->log.mark_t = m->mark_t;
     x->log.mark_s = m->mark_s;
@@ -330,6 +333,10 @@ static int repair_store(struct repair *x)
         return mf_fail(x->e, MF_CORRUPT,
                        "both copies of the key in " KEY_NAME " are damaged: put it back from a "
                        "backup, nothing can be read without it");
+    if (x->c.crypt.foreign)
+        return mf_fail(x->e, MF_DENIED,
+                       KEY_NAME " belongs to another stream: put the file of this one back from "
+                                "a backup");
     if (x->c.crypt.unread)
         return x->c.crypt.there
                    ? mf_fail(x->e, MF_DENIED,

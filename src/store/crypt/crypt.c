@@ -6,8 +6,6 @@
  * Failure: the file is replaced as a whole, so at every moment one that opens is there. */
 #include "store/crypt/crypt.h"
 
-#include "store/log/record.h"
-
 #include "codec/checksum.h"
 
 #include <stdlib.h>
@@ -21,7 +19,8 @@ enum { /* offsets inside a copy */
        AT_VERSION = 8,
        AT_CIPHER = 12,
        AT_SALT = 16,
-       AT_BOX = 32,
+       AT_ID = 32, /* of the store: the file of another one does not fit */
+       AT_BOX = AT_ID + STORE_ID,
        AT_CHECK = AT_BOX + SEAL_ROOM + SEAL_KEY,
 };
 
@@ -36,7 +35,7 @@ static struct mf_slice slice_at(const uint8_t *p, size_t n)
 }
 
 static int crypt_new(struct crypt **out, const struct store_secret *secret,
-                     const uint8_t key[SEAL_KEY], struct mf_error *e)
+                     const uint8_t key[SEAL_KEY], const uint8_t id[STORE_ID], struct mf_error *e)
 {
     struct crypt *c = calloc(1, sizeof *c);
 
@@ -44,6 +43,7 @@ static int crypt_new(struct crypt **out, const struct store_secret *secret,
         return mf_fail(e, MF_NOMEM, "%s", CRYPT_FILE);
     c->cipher = secret->cipher == STORE_AES ? SEAL_AES : SEAL_CHACHA;
     memcpy(c->key, key, SEAL_KEY);
+    memcpy(c->id, id, STORE_ID);
     c->loop = seal_new(key, c->cipher);
     c->commit = seal_new(key, c->cipher);
     c->check = seal_new(key, c->cipher);
@@ -155,7 +155,7 @@ int crypt_load(struct crypt **out, struct store_io *io, const struct store_secre
                        "key it was written with; nothing was changed");
     if ((rc = unwrap_by(&k, secret, key, &before, e)) != 0)
         return rc;
-    rc = crypt_new(out, secret, key, e);
+    rc = crypt_new(out, secret, key, k.bytes + (k.good[0] ? 0 : SECOND) + AT_ID, e);
     seal_wipe(key, sizeof key);
     if (rc != 0)
         return rc;
@@ -177,6 +177,7 @@ static int encode_file(uint8_t bytes[SIZE], const struct crypt *c,
     put_u32(bytes + AT_VERSION, VERSION);
     put_u32(bytes + AT_CIPHER, (uint32_t)c->cipher);
     seal_random(bytes + AT_SALT, SEAL_SALT);
+    memcpy(bytes + AT_ID, c->id, STORE_ID);
     seal_key_of(outer, secret->key, bytes + AT_SALT);
     struct seal *s = seal_new(outer, c->cipher);
     seal_wipe(outer, sizeof outer);
@@ -218,13 +219,13 @@ static int write_file(const struct crypt *c, struct store_io *io, const struct s
 }
 
 int crypt_make(struct crypt **out, struct store_io *io, const struct store_secret *secret,
-               bool sync, struct mf_error *e)
+               const uint8_t id[STORE_ID], bool sync, struct mf_error *e)
 {
     uint8_t key[SEAL_KEY];
 
     *out = NULL;
     seal_random(key, sizeof key);
-    int rc = crypt_new(out, secret, key, e);
+    int rc = crypt_new(out, secret, key, id, e);
     seal_wipe(key, sizeof key);
     if (rc == 0 && (rc = write_file(*out, io, secret, sync, e)) != 0) {
         crypt_free(*out);

@@ -6,16 +6,18 @@
 #define STORE_CRYPT_H
 
 #include "codec/seal.h"
+#include "store/log/record.h"
 #include "store/store_io.h"
 #include "store/store_secret.h"
 
 #define CRYPT_FILE     "store.key"
 #define CRYPT_FILE_TMP "store.key.tmp"
-#define CRYPT_COPY     112u /* bytes of one copy of the key in it */
+#define CRYPT_COPY     128u /* bytes of one copy of the key in it */
 
 struct crypt {
     enum seal_cipher cipher; /* of what is written */
-    uint8_t key[SEAL_KEY];   /* of this store */
+    uint8_t key[SEAL_KEY];   /* of this store, */
+    uint8_t id[STORE_ID];    /* whose segments have this id */
     struct seal *loop;       /* reads; recovery */
     struct seal *commit;     /* records, on a worker */
     struct seal *check;      /* checkpoints, on a worker */
@@ -29,9 +31,10 @@ struct crypt {
  * nothing. */
 MF_MUSTCHECK int crypt_load(struct crypt **out, struct store_io *io,
                             const struct store_secret *secret, struct mf_error *e);
-/* Makes a new key, and its file.  Durable on return, if `sync`. */
+/* Makes a new key, and its file, for the store with this id.  Durable on return, if `sync`. */
 MF_MUSTCHECK int crypt_make(struct crypt **out, struct store_io *io,
-                            const struct store_secret *secret, bool sync, struct mf_error *e);
+                            const struct store_secret *secret, const uint8_t id[STORE_ID],
+                            bool sync, struct mf_error *e);
 /* Writes the file again if it is sealed by the key before, or has a damaged copy.  A crash leaves
  * the old file or the new one. */
 MF_MUSTCHECK int crypt_renew(struct crypt *c, struct store_io *io,

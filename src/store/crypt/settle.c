@@ -34,7 +34,7 @@ int crypt_settle(struct store *s, const struct store_secret *secret, const struc
     if (s->crypt != NULL) {
         renew_file(s, secret);
     } else {
-        int rc = crypt_make(&s->crypt, s->io, secret, s->o.sync != STORE_SYNC_NEVER, e);
+        int rc = crypt_make(&s->crypt, s->io, secret, s->id, s->o.sync != STORE_SYNC_NEVER, e);
         if (rc != 0) { /* nothing may be written without it */
             mf_wrap(e, "it is to be encrypted, and its key file could not be made");
             return rc;

@@ -9,6 +9,8 @@
  * Failure: nothing on disk was changed before recover_end_disk(). */
 #include "store/recover/recover_impl.h"
 
+#include "store/crypt/crypt.h"
+
 #include "base/rand.h"
 
 #include <stdlib.h>
@@ -256,12 +258,19 @@ static int read_store(struct recover *r)
     int rc = 0;
 
     recover_files_owner(r);
+    if (r->owner != NULL && r->id_known && memcmp(r->owner, r->id, STORE_ID) != 0)
+        return mf_fail(r->e, MF_DENIED,
+                       CRYPT_FILE " belongs to another stream: put the file of this one back from "
+                                  "a backup; nothing was changed");
     if (r->checkpoint && memcmp(r->cp.id, r->id, STORE_ID) != 0) {
         r->checkpoint = false;
         rc = checkpoint_bad(r, 16, "the checkpoint belongs to another store");
     }
     if (!r->id_known) {
-        rand_bytes(r->id, STORE_ID);
+        if (r->owner != NULL) /* a crash came before the first segment */
+            memcpy(r->id, r->owner, STORE_ID);
+        else
+            rand_bytes(r->id, STORE_ID);
         return rc;
     }
     if (rc == 0 && r->checkpoint)
@@ -281,11 +290,15 @@ static void recover_fini(struct recover *r)
     mf_buf_fini(&r->plain);
 }
 
-int recover(struct recovery *out, struct store_io *io, struct seal *seal, char separator,
+int recover(struct recovery *out, struct store_io *io, const struct crypt *crypt, char separator,
             int64_t now_ns, struct mf_error *e)
 {
     struct mf_error story;
-    struct recover r = {.io = io, .opener = seal, .separator = separator, .now_ns = now_ns};
+    struct recover r = {.io = io,
+                        .opener = crypt == NULL ? NULL : crypt->loop,
+                        .owner = crypt == NULL ? NULL : crypt->id,
+                        .separator = separator,
+                        .now_ns = now_ns};
     int rc;
 
     r.e = e != NULL ? e : &story;

@@ -70,8 +70,9 @@ struct recovery {
  * end.  Memory: one segment is open at a time; the open batch's offsets.  `now_ns` is for the
  * index's wheel.  Damage is no error: the result has the remaining state.  Errors: MF_IO,
  * MF_NOMEM, MF_UNSUPPORTED (a greater version: nothing was touched), MF_DENIED (it is encrypted,
- * and seal is NULL: the same). */
-MF_MUSTCHECK int recover(struct recovery *out, struct store_io *io, struct seal *seal,
+ * and crypt is NULL, or it is that of another store: the same). */
+struct crypt; /* store/crypt/crypt.h */
+MF_MUSTCHECK int recover(struct recovery *out, struct store_io *io, const struct crypt *crypt,
                          char separator, int64_t now_ns, struct mf_error *e);
 void recovery_fini(struct recovery *out);
 

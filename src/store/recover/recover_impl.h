@@ -116,6 +116,7 @@ struct recover {
     struct store_io *io;
     struct mf_error *e;
     struct seal *opener; /* NULL: there is no key */
+    const uint8_t *owner; /* the id of the store that the key belongs to; NULL, too */
     struct mf_buf plain; /* an opened record */
     char separator;
     int64_t now_ns;

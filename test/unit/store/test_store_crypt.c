@@ -301,6 +301,18 @@ static void drop_file(const char *name)
     d.io->leave(d.io);
 }
 
+static void write_file(const char *name, const uint8_t *bytes, size_t n)
+{
+    struct store_file *f;
+    struct mf_error e;
+
+    TEST_ASSERT_EQUAL_INT(0, d.io->enter(d.io, &e));
+    TEST_ASSERT_EQUAL_INT(0, d.io->open(d.io, name, false, &f, &e));
+    TEST_ASSERT_EQUAL_INT(0, d.io->pwrite(d.io, f, bytes, n, 0, &e));
+    d.io->close(d.io, f);
+    d.io->leave(d.io);
+}
+
 /* A new key must not take the place of the one that is lost. */
 static void test_without_its_key_file_nothing_is_changed(void)
 {
@@ -320,6 +332,48 @@ static void test_without_its_key_file_nothing_is_changed(void)
     disk_free(&before);
     disk_free(&after);
     begin(&chacha);
+}
+
+/* The configured key opens the files of all streams. */
+static void test_the_key_file_of_another_stream_changes_nothing(void)
+{
+    struct disk other, mine, now;
+    struct mf_error e;
+
+    begin(&chacha);
+    put("k", "of another one");
+    drive_close(&d);
+    disk_take(&other, d.io);
+    begin(&chacha);
+    put("k", "v");
+    drive_abandon(&d); /* a start has something to do */
+    const struct disk_file *f = disk_find(&other, "store.key");
+    TEST_ASSERT_NOT_NULL(f);
+    write_file("store.key", f->bytes, f->size);
+    disk_take(&mine, d.io);
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, try_open(&chacha, &e));
+    TEST_ASSERT_NOT_NULL(strstr(e.text, "store.key belongs to another stream"));
+    disk_take(&now, d.io);
+    assert_same(&mine, &now);
+    disk_free(&other);
+    disk_free(&mine);
+    disk_free(&now);
+    begin(&chacha);
+}
+
+/* A crash after the key file, and before the first segment. */
+static void test_a_key_file_alone_is_that_of_a_new_store(void)
+{
+    struct mf_error e;
+
+    begin(&chacha);
+    drive_close(&d);
+    drop_file("checkpoint");
+    drop_file("0000000000000001.log");
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, try_open(&chacha, &e), e.text);
+    uint64_t seq = put("k", "v");
+    reopen(&chacha);
+    assert_body(seq, "v");
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -513,6 +567,8 @@ int main(void)
     RUN_TEST(test_another_key_or_none_opens_nothing_and_changes_nothing);
     RUN_TEST(test_no_memory_is_not_a_wrong_key);
     RUN_TEST(test_without_its_key_file_nothing_is_changed);
+    RUN_TEST(test_the_key_file_of_another_stream_changes_nothing);
+    RUN_TEST(test_a_key_file_alone_is_that_of_a_new_store);
     RUN_TEST(test_the_key_before_opens_it_once_and_then_no_more);
     RUN_TEST(test_a_change_of_the_key_may_be_cut_anywhere);
     RUN_TEST(test_a_key_file_that_cannot_be_written_stays_until_the_next_start);
