@@ -25,7 +25,8 @@ struct read_job {
     const struct crypt *crypt;
     struct store_file *file;
     uint64_t number, key, offset, limit, seq;
-    size_t guess; /* bytes to read at first */
+    uint32_t version; /* of the segment */
+    size_t guess;     /* bytes to read at first */
     uint8_t *buf;
     struct record rec;
     int status;
@@ -98,9 +99,11 @@ static int read_damaged(struct store *s, uint64_t seq, uint64_t number, uint64_t
     return MF_CORRUPT;
 }
 
-static bool is_message(const struct record *r, uint64_t seq)
+/* version: of its segment. */
+static bool is_message(const struct record *r, uint64_t seq, uint32_t version)
 {
-    return (r->type == RECORD_MESSAGE || r->type == RECORD_COPY) && r->seq == seq;
+    return (r->type == RECORD_MESSAGE || r->type == RECORD_COPY) && r->seq == seq &&
+           !(version >= SEGMENT_CRYPT && record_is_bare(r));
 }
 
 /* Bytes of its record; of one without a box in an encrypted store some of the next one, too. */
@@ -156,7 +159,7 @@ static int peek_message(struct store *s, uint64_t seq, bool dead, struct store_r
     if (!map_segment(s, seg) || !in_memory(s, seg, offset, len))
         return MF_AGAIN;
     if (!record_read(seg->map + offset, seg->size - offset, seg->key, offset, &r) ||
-        !is_message(&r, seq))
+        !is_message(&r, seq, seg->version))
         return read_damaged(s, seq, seg->number, offset, len);
     int rc = open_message(s, &r);
     if (rc == MF_NOMEM)
@@ -187,8 +190,8 @@ static void read_work(void *arg) /* on a worker */
     j->buf = malloc(j->guess);
     j->status =
         j->buf == NULL ? MF_NOMEM : j->io->pread(j->io, j->file, j->buf, j->guess, j->offset, &e);
-    if (j->status == 0 &&
-        !(record_read(j->buf, j->guess, j->key, j->offset, &j->rec) && is_message(&j->rec, j->seq)))
+    if (j->status == 0 && !(record_read(j->buf, j->guess, j->key, j->offset, &j->rec) &&
+                            is_message(&j->rec, j->seq, j->version)))
         j->status = MF_CORRUPT;
     if (j->status != 0 || j->rec.cipher == SEAL_NONE)
         return;
@@ -268,6 +271,7 @@ int store_read(struct store *s, struct store_read *r)
     j->file = seg->file;
     j->number = seg->number;
     j->key = seg->key;
+    j->version = seg->version;
     j->offset = offset;
     j->guess = len;
     j->seq = r->seq;
@@ -298,7 +302,8 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
     int rc = s->io->pread(s->io, seg->file, p, len, offset, &e);
     if (store_io_is_shortage(rc))
         return rc; /* a shortage is no damage */
-    if (rc != 0 || !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq) ||
+    if (rc != 0 || !record_read(p, len, seg->key, offset, &r) ||
+        !is_message(&r, seq, seg->version) ||
         !open_in_place(&r, s->crypt == NULL ? NULL : s->crypt->loop))
         return read_damaged(s, seq, seg->number, offset, len);
     rec_fill(ix, id, &r, out);

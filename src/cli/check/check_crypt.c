@@ -35,7 +35,7 @@ static int open_key(struct ctx *c, const uint8_t *p, struct mf_error *e)
     if (s == NULL && seal_known(cipher))
         rc = mf_fail(e, MF_NOMEM, KEY_NAME);
     else if (s == NULL || !seal_open(s, (enum seal_cipher)cipher, p + SEALED_AT, SEAL_KEY,
-                                mf_slice(p, SEALED_AT), key))
+                                     mf_slice(p, SEALED_AT), key))
         rc = mf_fail(e, MF_DENIED,
                      "the key does not open " KEY_NAME ": give the key that the server has");
     else if ((c->crypt.seal = seal_new(key, (enum seal_cipher)cipher)) == NULL)
@@ -160,7 +160,9 @@ struct mf_slice check_rec_ad(const uint8_t *p, uint8_t ad[CHECK_REC_AD])
     ad[0] = 'M';
     memcpy(ad + 1, p + 16, 16);
     memcpy(ad + 17, p + 40, 6);
-    return mf_slice(ad, 23);
+    ad[23] = p[14] & (uint8_t)~MSG_BITS;
+    ad[24] = p[15];
+    return mf_slice(ad, 25);
 }
 
 static uint8_t *plain_room(struct ctx *c, size_t n)

@@ -144,7 +144,7 @@ void check_crypt_copies(const struct crypt *k, uint8_t file[KEY_BYTES]); /* both
 void check_crypt_end(struct ctx *c);
 enum seal_cipher check_rec_cipher(const struct rec *r);
 uint32_t check_rec_length(const struct rec *r); /* of key, head and body; of name and body */
-#define CHECK_REC_AD 24
+#define CHECK_REC_AD 25
 struct mf_slice check_rec_ad(const uint8_t *p, uint8_t ad[CHECK_REC_AD]);
 enum check_opened { CHECK_OPENED, CHECK_UNREAD, CHECK_UNOPENED, CHECK_OPEN_NOMEM };
 /* *data: check_rec_length() bytes, until the next call.  UNREAD: there is no key. */

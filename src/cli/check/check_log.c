@@ -192,7 +192,15 @@ static enum check_opened open_record(struct run *r, const struct rec *rec, const
 {
     struct ctx *c = r->c;
     enum check_opened opened = check_rec_open(c, rec, data);
+    const struct seg *s = &c->seg[c->cur];
 
+    if (check_rec_cipher(rec) == SEAL_NONE && s->usable && s->version >= SEALED_VERSION) {
+        if (!r->quiet)
+            (void)check_found(c, CHECK_RULE, s->number, rec->offset, rec->padded,
+                              "%s: it is not encrypted, and its segment is",
+                              check_rec_type_text(rec->type));
+        return CHECK_UNOPENED;
+    }
     if (opened == CHECK_UNOPENED && !r->quiet)
         (void)check_found(c, CHECK_RULE, c->seg[c->cur].number, rec->offset, rec->padded,
                           "%s: it does not open with the key", check_rec_type_text(rec->type));

@@ -146,6 +146,8 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     if (id == INDEX_NONE || !view_accepted(s, id) || place_offset(from) != offset ||
         segs_of(s, from) != segs_first(s))
         return MF_NOTFOUND;
+    if (record_is_bare(r) && segs_first(s)->version >= SEGMENT_CRYPT)
+        return MF_NOTFOUND; /* no reader takes it: it is dropped as lost */
     size_t len = record_len(r), size = r->size;
     if (r->cipher == SEAL_NONE) { /* a sealed one moves as it is */
         copy.cipher = store_cipher(s);

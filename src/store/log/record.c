@@ -222,7 +222,7 @@ void record_set_last(uint8_t *p)
 
 /* A box belongs to these bytes: none opens as the data of another record.  Those of a copy are
  * those of its original, so that the cleaner and a repair move boxes as they are. */
-#define AD_MAX 24
+#define AD_MAX 25
 
 static struct mf_slice data_ad(const uint8_t *p, uint8_t ad[AD_MAX])
 {
@@ -235,7 +235,8 @@ static struct mf_slice data_ad(const uint8_t *p, uint8_t ad[AD_MAX])
     ad[0] = 'M';
     memcpy(ad + 1, p + 16, 16);
     memcpy(ad + 17, p + 40, 6);
-    return mf_slice(ad, 23);
+    put_u16(ad + 23, (uint16_t)(get_u16(p + AT_FLAGS) & ~RECORD_BITS)); /* these change */
+    return mf_slice(ad, 25);
 }
 
 static void seal_record(uint8_t *p, struct seal *seal)
@@ -406,6 +407,12 @@ static bool start_ok(const uint8_t *p, uint8_t type)
     uint8_t may = type == RECORD_COMMIT || type == RECORD_SEAL ? 0 : RECORD_LAST;
 
     return (p[AT_BITS] & ~may) == 0 && (get_u16(p + AT_FLAGS) & ~flags_of(type)) == 0;
+}
+
+bool record_is_bare(const struct record *r)
+{
+    return r->cipher == SEAL_NONE &&
+           (r->type == RECORD_MESSAGE || r->type == RECORD_COPY || r->type == RECORD_BLOB);
 }
 
 bool record_holds_message(const uint8_t *p)

@@ -120,6 +120,8 @@ void record_set_last(uint8_t *p);
 /* Reads the record at p, of which n bytes are available (up to the segment's end).  True if and
  * only if it is valid: *out is set.  The chain is not checked.  Reads nothing past n. */
 bool record_read(const uint8_t *p, size_t n, uint64_t key, uint64_t offset, struct record *out);
+/* A message, a copy or a blob that is in no box: none is in a segment of SEGMENT_CRYPT. */
+bool record_is_bare(const struct record *r);
 /* Tests only the type, which may be any byte. */
 bool record_holds_message(const uint8_t *p);
 /* Only the fixed part is checked (no data check): *out, or false.  For skipping bodies. */

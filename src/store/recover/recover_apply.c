@@ -200,6 +200,11 @@ static int apply_sealed(struct recover *r, const struct seg *s, uint64_t at,
     struct record opened = *rec;
     char name[32];
 
+    if (record_is_bare(rec) && s->version >= SEGMENT_CRYPT)
+        return recover_seg_damage(r, &p->damage, s->number, at, rec->size,
+                                  "a record is not encrypted in an encrypted segment");
+    if (record_is_bare(rec) && s->version == 0)
+        r->seg[recover_files_at(r, s->number)].bare = true;
     if (rec->cipher == SEAL_NONE)
         return apply_record(p, s->number, at, rec) == 0 ? 0 : mf_fail(r->e, MF_NOMEM, "index");
     if (r->opener == NULL) {

@@ -47,8 +47,9 @@ static int mend_header(struct recover *r, struct store_file *f, struct seg *s)
     if ((s->state != SEG_HALF && s->state != SEG_BLIND) || !seg_unsynced(r, s))
         return 0;
     size = (size + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE; /* the file's may be anything */
-    if (s->version == 0)                                            /* its contents are unknown */
-        s->version = r->opener != NULL ? SEGMENT_CRYPT : SEGMENT_BITS;
+    /* It is unsynced, so all that counts in it was read. */
+    if (s->version == 0)
+        s->version = r->opener != NULL && !s->bare ? SEGMENT_CRYPT : SEGMENT_BITS;
     segment_page_encode(page, s->version, r->id, s->number, size, r->pass.clock_ns);
     return r->io->pwrite(r->io, f, page, sizeof page, 0, r->e);
 }

@@ -31,6 +31,7 @@ struct seg {
     enum seg_state state;
     uint32_t bad_at;  /* SEG_HALF */
     uint32_t version; /* 0: no good header */
+    bool bare;        /* then: a record counted that is not encrypted */
     bool headed;      /* id is from a good header */
     uint8_t id[STORE_ID];
     bool looked; /* recover_seg_look() was here: */
@@ -115,9 +116,9 @@ struct pass {
 struct recover {
     struct store_io *io;
     struct mf_error *e;
-    struct seal *opener; /* NULL: there is no key */
+    struct seal *opener;  /* NULL: there is no key */
     const uint8_t *owner; /* the id of the store that the key belongs to; NULL, too */
-    struct mf_buf plain; /* an opened record */
+    struct mf_buf plain;  /* an opened record */
     char separator;
     int64_t now_ns;
     struct seg *seg; /* ascending */

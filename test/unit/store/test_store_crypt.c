@@ -528,6 +528,81 @@ static void test_encrypting_a_plain_store_may_be_cut_anywhere(void)
     }
 }
 
+/* --- what is not sealed ----------------------------------------------------------------------- */
+
+static const char first_log[] = "0000000000000001.log";
+
+/* The plain segment, as one of this version, with a key file for it and nothing else. */
+static void forge(uint32_t version)
+{
+    struct disk files;
+    struct mf_error e;
+    struct segment_head h;
+
+    begin(NULL);
+    put("k", "in the clear");
+    drive_abandon(&d);
+    disk_take(&files, d.io);
+    const struct disk_file *f = disk_find(&files, first_log);
+    TEST_ASSERT_NOT_NULL(f);
+    TEST_ASSERT_EQUAL_INT(0, segment_page_decode(f->bytes, &h));
+    segment_page_encode(f->bytes, version, h.id, h.number, h.size, h.created_ns);
+    TEST_ASSERT_EQUAL_INT(0, try_open(&chacha, &e));
+    drive_abandon(&d);
+    struct disk made;
+    disk_take(&made, d.io);
+    for (size_t i = 0; i < made.files; i++)
+        if (strcmp(made.file[i].name, "store.key") != 0 &&
+            strcmp(made.file[i].name, first_log) != 0)
+            drop_file(made.file[i].name);
+    write_file(first_log, f->bytes, f->size);
+    disk_free(&made);
+    disk_free(&files);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, try_open(&chacha, &e), e.text);
+}
+
+static void test_a_plain_message_in_an_encrypted_segment_is_damage(void)
+{
+    forge(SEGMENT_BITS);
+    assert_body(1, "in the clear");
+    TEST_ASSERT_EQUAL_size_t(0, store_damage_count(d.store));
+    forge(SEGMENT_CRYPT);
+    TEST_ASSERT_EQUAL_UINT64(0, messages());
+    assert_gone(1);
+    TEST_ASSERT_EQUAL_size_t(1, store_damage_count(d.store));
+}
+
+/* Such a segment may be a plain one: nothing in it is lost, now and at the next start. */
+static void test_a_plain_segment_without_a_header_stays_plain(void)
+{
+    static const uint8_t zeros[SEGMENT_PAGE];
+    struct disk files;
+    struct mf_error e;
+
+    drive_fini(&d);
+    start((struct store_opts){.segment_min = 64u << 10,
+                              .segment_max = 64u << 10,
+                              .name = "test",
+                              .sync = STORE_SYNC_NEVER});
+    fill();
+    drive_abandon(&d);
+    disk_take(&files, d.io);
+    const struct disk_file *last = NULL;
+    for (size_t i = 0; i < files.files; i++)
+        if (mf_ends(mf_str(files.file[i].name), ".log") &&
+            (last == NULL || strcmp(files.file[i].name, last->name) > 0))
+            last = &files.file[i];
+    TEST_ASSERT_TRUE(last != NULL && strcmp(last->name, first_log) != 0);
+    write_file(last->name, zeros, sizeof zeros);
+    disk_free(&files);
+    for (int i = 0; i < 3; i++) {
+        TEST_ASSERT_EQUAL_INT_MESSAGE(0, try_open(&chacha, &e), e.text);
+        assert_filled();
+        drive_abandon(&d);
+    }
+    drive_open(&d);
+}
+
 /* On a full disk: not one attempt after the other. */
 static void test_a_checkpoint_that_fails_is_tried_again_after_a_pause(void)
 {
