@@ -586,10 +586,13 @@ static void test_a_plain_segment_without_a_header_stays_plain(void)
                               .sync = STORE_SYNC_NEVER});
     fill();
     drive_abandon(&d);
+    TEST_ASSERT_EQUAL_INT(0, try_open(&chacha, &e)); /* it has a key, and is plain yet */
+    drive_abandon(&d);
     disk_take(&files, d.io);
     const struct disk_file *last = NULL;
     for (size_t i = 0; i < files.files; i++)
         if (mf_ends(mf_str(files.file[i].name), ".log") &&
+            memmem(files.file[i].bytes, files.file[i].size, CANARY, sizeof CANARY - 1) != NULL &&
             (last == NULL || strcmp(files.file[i].name, last->name) > 0))
             last = &files.file[i];
     TEST_ASSERT_TRUE(last != NULL && strcmp(last->name, first_log) != 0);
