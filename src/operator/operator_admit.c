@@ -48,8 +48,7 @@ static void finish_admission(struct operator_admission *q, const struct login_re
 
 static void refuse_user(struct operator_admission *q)
 {
-    struct operator_user *u =
-        operator_user_new(q->user, NULL, q->login, !q->user->user->grant.bearer_token);
+    struct operator_user *u = operator_user_new(q->user, NULL, q->login, q->shows_jwt);
     struct login_refusal no = LOGIN_REFUSED(q->why);
 
     if (q->failed == OPERATOR_PROXY)
@@ -241,7 +240,10 @@ static int admit_user(struct operator_admission *q, const struct operator_accoun
 
     if (!operator_signer_known(q->op, a, q->user->iss, &signing))
         return fail_check(q, OPERATOR_ISSUER, "User JWT issuer is not known");
-    if (find_grant(q, a, signing, &g, mem) != 0 || check_grant(q, a, &g, &deadline_ns) != 0 ||
+    if (find_grant(q, a, signing, &g, mem) != 0)
+        return MF_DENIED;
+    q->shows_jwt = !g.bearer_token;
+    if (check_grant(q, a, &g, &deadline_ns) != 0 ||
         make_user(q, a, signing, &g, deadline_ns, out) != 0)
         return MF_DENIED;
     return 0;
@@ -277,6 +279,7 @@ void operator_admit(struct operator* op, struct operator_admission *q)
 {
     q->op = op;
     q->failed = OPERATOR_ADMITTED;
+    q->shows_jwt = false;
     if (check_alone(q) != 0) {
         q->turn.fn = refuse_later;
         loop_defer(op->setup.loop, &q->turn);

@@ -51,6 +51,7 @@ struct operator_admission {    /* the caller's; zeroed but for its first part */
     void (*done)(struct operator_admission *q, const struct login_result *r,
                  const struct login_refusal *no);
     enum operator_check failed;
+    bool shows_jwt; /* no->user keeps its JWT: the signer is known, and it is not a bearer's */
     /* The operator's: */
     struct operator* op; /* NULL: finished */
     struct operator_load load;

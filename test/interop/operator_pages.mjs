@@ -10,8 +10,9 @@ async function world(t, { nats, config = "", birch } = {}) {
   const operator = new Operator({ name: "Orchard", signingKey: true });
   const a = operator.account("Apple", { tags: ["region:eu"], ...nats });
   const b = operator.account("Birch", birch?.(operator, a));
+  const far = a.signingKey({ bearer_token: true, src: ["10.0.0.0/8"] }, "far");
   const scoped = a.signingKey({ pub: { allow: ["out.>", "$SYS.REQ.USER.INFO"] }, sub: { allow: ["_INBOX.>"] } });
-  return Object.assign(await World.start(t, operator, [a, b], { config }), { a, b, scoped });
+  return Object.assign(await World.start(t, operator, [a, b], { config }), { a, b, scoped, far });
 }
 
 const has = (value, expected, what) => assert.deepEqual(Object.fromEntries(Object.keys(expected).map((k) => [k, value[k]])), expected, what);
@@ -128,7 +129,7 @@ scenario("/connz: users, issuers, tags and JWTs, open and closed", async (t) => 
   };
   const clients = [];
   for (const [account, user] of Object.values(users)) clients.push(await w.raw(user));
-  const refused = await w.out((info) => a.user("late", {}, { claims: { exp: now() - 10 } }).login(info));
+  const refused = await w.out(() => a.user("late").login({ nonce: "of another connection" }));
   const check = (rows, what) => {
     const all = Object.entries(users);
     for (let i = 0; i < all.length; i++) {
@@ -207,9 +208,13 @@ scenario("events: refused logins, with the JWT that was shown", async (t) => {
   const down = collect(root, "$SYS.ACCOUNT.$G.DISCONNECT");
   await root.flush();
   const late = w.a.user("late", { tags: ["x:y"] }, { claims: { exp: now() - 10 } });
+  const wrong = w.a.user("wrong");
   const bearer = w.a.user("bear", { bearer_token: true }, { claims: { exp: now() - 10 } });
-  for (const [user, jwt] of [[late, late.jwt], [bearer, isMayfly ? undefined : bearer.jwt]]) {
-    const r = await w.out((info) => user.login(info));
+  const held = w.a.user("held", {}, { signer: w.far, scoped: true }); // a bearer by its signing key
+  const ended = w.a.user("ended", {}, { signer: w.far, scoped: true, claims: { exp: now() - 10 } });
+  for (const user of [late, wrong, bearer, held, ended]) {
+    const jwt = isMayfly && user !== wrong ? undefined : user.jwt;
+    const r = await w.out((info) => user.login(user === wrong ? { nonce: "of another connection" } : info));
     for (const list of [failed, down]) {
       const m = await until("the event", () => list.map((x) => x.json()).find((x) => x.client.id === r.info.client_id));
       assert.equal(m.reason, "Authentication Failure");

@@ -25,7 +25,7 @@ static struct operator* op;
 static struct operator_login service;
 static struct token_key op_key, sys, acc, other, signing, scoped, user;
 static long now, account_exp;
-static const char *role; /* subject of the template */
+static const char *role, *extra; /* the template's subject, and more of it */
 
 static inline int64_t clock_ns(void *arg)
 {
@@ -41,8 +41,8 @@ static inline char *account_jwt(const char *limits, const char *more)
     snprintf(l, sizeof l, LIMITS, limits);
     snprintf(text, sizeof text,
              "%s,\"signing_keys\":[\"%s\",{\"kind\":\"user_scope\",\"key\":\"%s\",\"role\":\"r\","
-             "\"template\":{\"pub\":{\"allow\":[\"%s.{{name()}}\"]}" FREE "}}]%s",
-             l, signing.text, scoped.text, role, more);
+             "\"template\":{\"pub\":{\"allow\":[\"%s.{{name()}}\"]}" FREE "%s}}]%s",
+             l, signing.text, scoped.text, role, extra, more);
     return token_make(&op_key, &acc, "account", 1700000000, account_exp, text);
 }
 
@@ -94,6 +94,7 @@ void setUp(void)
     now = (long)(clock_wall_ns() / CLOCK_S);
     account_exp = 0;
     role = "own";
+    extra = "";
     dir[0] = '\0';
 }
 
@@ -118,7 +119,7 @@ void tearDown(void)
 struct attempt {
     struct login q;
     struct connect_opts c;
-    bool done, in;
+    bool done, in, shown; /* shown: a refusal keeps the JWT */
     struct login_result r;
     char why[300], err[100], key[NKEY_TEXT];
 };
@@ -137,6 +138,7 @@ static inline void attempt_done(struct login *q, const struct login_result *r,
     }
     snprintf(a->why, sizeof a->why, "%s", no->why);
     snprintf(a->err, sizeof a->err, "%s", no->err);
+    a->shown = no->user != NULL && no->user->jwt != NULL;
     snprintf(a->key, sizeof a->key, "%s",
              no->user != NULL && no->user->key != NULL ? no->user->key : "");
 }
@@ -192,8 +194,8 @@ static inline char *user_jwt(const struct token_key *by, long exp, const char *m
     return token_make(by, &user, "user", now - 10, exp, more);
 }
 
-/* A login that is refused: for the log. */
-static inline void refused(char *jwt, char *sig, const char *why)
+/* A login that is refused: for the log.  Whether pages show its JWT. */
+static inline bool refused(char *jwt, char *sig, const char *why)
 {
     struct attempt a = {.done = false};
 
@@ -203,6 +205,7 @@ static inline void refused(char *jwt, char *sig, const char *why)
     if (strstr(a.why, why) == NULL)
         TEST_FAIL_MESSAGE(a.why);
     TEST_ASSERT_EQUAL_STRING("Authorization Violation", a.err);
+    return a.shown;
 }
 
 static inline void admitted(struct attempt *a, char *jwt)

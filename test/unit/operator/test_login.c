@@ -112,6 +112,27 @@ static void test_a_user_has_the_key_of_a_user_or_an_account(void)
     leave(&a);
 }
 
+/* Whoever reads the JWT of a bearer is that user; that it is one may stand in the template. */
+static void test_a_refusal_shows_no_bearers_jwt(void)
+{
+    char more[200];
+
+    start("", "", "");
+    TEST_ASSERT_TRUE(refused(user_jwt(&acc, 0, FREE), NULL, "Signature missing"));
+    TEST_ASSERT_FALSE(refused(user_jwt(&acc, now - 5, FREE), NULL, "no longer valid"));
+    TEST_ASSERT_FALSE(refused(user_jwt(&other, 0, FREE), NULL, "account missing"));
+    TEST_ASSERT_FALSE(
+        refused(user_jwt(&acc, 0, FREE ",\"bearer_token\":true,\"src\":[\"10.0.0.0/8\"]"), NULL,
+                "Bad src Ip"));
+    tearDown();
+    setUp();
+    extra = ",\"bearer_token\":true,\"src\":[\"10.0.0.0/8\"]";
+    start("", "", "");
+    snprintf(more, sizeof more, ",\"issuer_account\":\"%s\"", acc.text);
+    TEST_ASSERT_FALSE(refused(user_jwt(&scoped, 0, more), NULL, "Bad src Ip"));
+    TEST_ASSERT_FALSE(refused(user_jwt(&scoped, now - 5, more), NULL, "no longer valid"));
+}
+
 /* The first check that fails is the one in the log: nats-server's order. */
 static void test_checks_have_an_order(void)
 {
@@ -321,6 +342,7 @@ int main(void)
     RUN_TEST(test_a_scoped_user_gets_the_template);
     RUN_TEST(test_each_refusal_has_its_words);
     RUN_TEST(test_a_user_has_the_key_of_a_user_or_an_account);
+    RUN_TEST(test_a_refusal_shows_no_bearers_jwt);
     RUN_TEST(test_checks_have_an_order);
     RUN_TEST(test_users_of_accounts_that_are_not_pinned_are_counted);
     RUN_TEST(test_a_sentinel_stands_in_for_a_jwt_that_cannot_be_read);
