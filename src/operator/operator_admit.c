@@ -109,17 +109,24 @@ static int check_key(struct operator_admission *q)
     return fail_check(q, OPERATOR_KEY, "User nkey not valid");
 }
 
+static int check_pinned(struct operator_admission *q)
+{
+    const char *account = jwt_user_account(q->user);
+
+    if (is_skipped(q, OPERATOR_PINNED) || trust_admits_account(q->op->trust, account))
+        return 0;
+    q->op->pinned_fails++;
+    return fail_check(q, OPERATOR_PINNED, "Account %s not listed as operator pinned account",
+                      account);
+}
+
 static int check_alone(struct operator_admission *q)
 {
     const char *account = jwt_user_account(q->user);
 
-    if (check_proxy(q, &q->user->user->grant) != 0 || check_claims(q) != 0 || check_key(q) != 0)
+    if (check_proxy(q, &q->user->user->grant) != 0 || check_claims(q) != 0 || check_key(q) != 0 ||
+        check_pinned(q) != 0)
         return MF_DENIED;
-    if (!is_skipped(q, OPERATOR_PINNED) && !trust_admits_account(q->op->trust, account)) {
-        q->op->pinned_fails++;
-        return fail_check(q, OPERATOR_PINNED, "Account %s not listed as operator pinned account",
-                          account);
-    }
     if (strlen(account) >= sizeof q->load.account)
         return fail_check(q, OPERATOR_ACCOUNT, "Account JWT lookup error: account missing");
     return 0;
@@ -238,6 +245,8 @@ static int admit_user(struct operator_admission *q, const struct operator_accoun
     int64_t deadline_ns = 0;
     struct jwt_grant g;
 
+    if (check_pinned(q) != 0) /* a reload may have come between */
+        return MF_DENIED;
     if (!operator_signer_known(q->op, a, q->user->iss, &signing))
         return fail_check(q, OPERATOR_ISSUER, "User JWT issuer is not known");
     if (find_grant(q, a, signing, &g, mem) != 0)

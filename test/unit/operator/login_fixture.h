@@ -74,6 +74,30 @@ static inline void start(const char *config, const char *limits, const char *mor
     operator_login_open(&service, op);
 }
 
+/* Other claims of the account. */
+static inline void reload(const char *limits, const char *more, const char *config)
+{
+    struct options *before = o, *next;
+    char text[12000], sysmore[200], free_limits[600], *a = account_jwt(limits, more), *s, *t;
+    struct mf_error e = {0};
+
+    snprintf(sysmore, sizeof sysmore, ",\"system_account\":\"%s\"", sys.text);
+    snprintf(free_limits, sizeof free_limits, LIMITS, "");
+    t = token_make(&op_key, &op_key, "operator", 1700000000, 0, sysmore);
+    s = token_make(&op_key, &sys, "account", 1700000000, 0, free_limits);
+    snprintf(text, sizeof text,
+             "operator: %s\nresolver: MEM\nresolver_preload { %s: %s, %s: %s }\n%s\n", t, sys.text,
+             s, acc.text, a, config);
+    free(t);
+    free(s);
+    free(a);
+    TEST_ASSERT_EQUAL_MESSAGE(0, options_parse(&next, mf_str(text), "t", &e), e.text);
+    TEST_ASSERT_EQUAL(0, accounts_reload(accounts, next, NULL, NULL, &e));
+    operator_reload(op, next);
+    o = next;
+    options_free(before);
+}
+
 static inline void done_closing(void *arg)
 {
     *(bool *)arg = true;

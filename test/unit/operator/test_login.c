@@ -334,6 +334,28 @@ static void test_checks_may_be_skipped_and_the_one_that_failed_is_told(void)
     TEST_ASSERT_NULL(last_done);
 }
 
+/* The look-up of the account may take longer than a reload. */
+static void test_a_reload_that_pins_other_accounts_reaches_logins_under_way(void)
+{
+    struct connect_opts c = {0};
+    struct login login = {.connect = &c, .nonce = NONCE_TEXT, .ip = "127.0.0.1"};
+    struct operator_admission q;
+    char config[200];
+
+    start("", "", "");
+    admit(&q, &login, OPERATOR_SKIP(OPERATOR_SIGNATURE), FREE);
+    snprintf(config, sizeof config, "resolver_pinned_accounts: [%s]", other.text);
+    reload("", "", config);
+    while (last_done == NULL)
+        loop_turn(loop);
+    TEST_ASSERT_FALSE(last_in);
+    TEST_ASSERT_EQUAL(OPERATOR_PINNED, q.failed);
+    admit(&q, &login, OPERATOR_SKIP(OPERATOR_SIGNATURE) | OPERATOR_SKIP(OPERATOR_PINNED), FREE);
+    while (last_done == NULL)
+        loop_turn(loop);
+    TEST_ASSERT_TRUE(last_in);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -351,5 +373,6 @@ int main(void)
     RUN_TEST(test_users_of_an_expired_account_are_refused);
     RUN_TEST(test_many_logins_at_a_time_are_all_answered);
     RUN_TEST(test_checks_may_be_skipped_and_the_one_that_failed_is_told);
+    RUN_TEST(test_a_reload_that_pins_other_accounts_reaches_logins_under_way);
     return UNITY_END();
 }

@@ -2,31 +2,11 @@
 #include "login_fixture.h"
 #include "operator/operator_impl.h"
 
-/* Other claims of the account, by a reload of the preload. */
-static struct options *reload_account(const char *limits, const char *more)
+static void reload_account(const char *limits, const char *more)
 {
-    struct options *before = o, *next;
-    char text[12000], sysmore[200], free_limits[600], *a = account_jwt(limits, more), *s, *t;
-    struct mf_error e = {0};
-
-    snprintf(sysmore, sizeof sysmore, ",\"system_account\":\"%s\"", sys.text);
-    snprintf(free_limits, sizeof free_limits, LIMITS, "");
-    t = token_make(&op_key, &op_key, "operator", 1700000000, 0, sysmore);
-    s = token_make(&op_key, &sys, "account", 1700000000, 0, free_limits);
-    snprintf(text, sizeof text,
-             "operator: %s\nresolver: MEM\nresolver_preload { %s: %s, %s: %s }\n", t, sys.text, s,
-             acc.text, a);
-    free(t);
-    free(s);
-    free(a);
-    TEST_ASSERT_EQUAL_MESSAGE(0, options_parse(&next, mf_str(text), "t", &e), e.text);
-    TEST_ASSERT_EQUAL(0, accounts_reload(accounts, next, NULL, NULL, &e));
-    operator_reload(op, next);
-    o = next;
-    options_free(before);
+    reload(limits, more, "");
     for (int i = 0; i < 10; i++)
         loop_turn(loop);
-    return next;
 }
 
 static void renewed(struct attempt *a, const char *err, enum reason reason)
@@ -64,13 +44,13 @@ static void test_revocations_end_users_that_were_issued_before(void)
     admitted(&a, user_jwt(&acc, 0, FREE));
     (void)stays(&a);
     snprintf(more, sizeof more, ",\"revocations\":{\"%s\":%ld}", user.text, now - 11);
-    (void)reload_account("", more);
+    reload_account("", more);
     (void)stays(&a); /* issued a second later */
     snprintf(more, sizeof more, ",\"revocations\":{\"%s\":%ld}", user.text, now - 10);
-    (void)reload_account("", more);
+    reload_account("", more);
     renewed(&a, "User Authentication Revoked", REASON_REVOKED);
     snprintf(more, sizeof more, ",\"revocations\":{\"*\":%ld}", now - 10);
-    (void)reload_account("", more);
+    reload_account("", more);
     renewed(&a, "User Authentication Revoked", REASON_REVOKED);
     leave(&a);
 }
@@ -82,7 +62,7 @@ static void test_bearers_end_when_they_are_not_allowed_any_more(void)
     start("", "", "");
     admitted(&a, user_jwt(&acc, 0, FREE ",\"bearer_token\":true"));
     admitted(&b, user_jwt(&acc, 0, FREE));
-    (void)reload_account(",\"disallow_bearer\":true", "");
+    reload_account(",\"disallow_bearer\":true", "");
     renewed(&a, "Authorization Violation", REASON_AUTH_FAILURE);
     (void)stays(&b);
     leave(&a);
@@ -102,21 +82,21 @@ static void test_users_end_with_their_signing_key_or_another_template(void)
     snprintf(more, sizeof more, ",\"issuer_account\":\"%s\"", acc.text);
     admitted(&held, user_jwt(&scoped, 0, more));
     signing = token_key(NKEY_ACCOUNT, 77);
-    (void)reload_account("", "");
+    reload_account("", "");
     (void)stays(&own);
     (void)stays(&held);
     renewed(&plain, NULL, REASON_AUTH_FAILURE);
     signing = signing_before;
-    (void)reload_account("", "");
+    reload_account("", "");
     (void)stays(&plain);
     scoped = token_key(NKEY_ACCOUNT, 78);
-    (void)reload_account("", "");
+    reload_account("", "");
     renewed(&held, NULL, REASON_AUTH_FAILURE);
     scoped = scoped_before;
-    (void)reload_account("", "");
+    reload_account("", "");
     (void)stays(&held);
     role = "other";
-    (void)reload_account("", "");
+    reload_account("", "");
     renewed(&held, NULL, REASON_AUTH_FAILURE);
     (void)stays(&plain);
     leave(&own);
@@ -131,7 +111,7 @@ static void test_defaults_reach_those_who_use_them(void)
     start("", "", "");
     admitted(&a, user_jwt(&acc, 0, FREE));
     admitted(&b, user_jwt(&acc, 0, FREE ",\"sub\":{\"deny\":[\"x\"]}"));
-    (void)reload_account("", ",\"default_permissions\":{\"pub\":{\"deny\":[\"no\"]}}");
+    reload_account("", ",\"default_permissions\":{\"pub\":{\"deny\":[\"no\"]}}");
     const struct operator_account *oa = operator_account_find(op, acc.text);
     TEST_ASSERT_EQUAL_PTR(oa->defaults, stays(&a).perms);
     TEST_ASSERT_EQUAL_PTR(b.r.perms, stays(&b).perms);
