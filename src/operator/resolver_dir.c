@@ -19,7 +19,7 @@ struct dir_lookup {
     struct loop_timer *timer; /* while others are asked */
     uint64_t id;              /* of the question; 0: none */
     char account[NKEY_TEXT];
-    struct mf_buf text;
+    struct mf_buf text, answer; /* answer: of another server; the file is read once more */
     int rc;
     struct mf_error why;
 };
@@ -95,6 +95,7 @@ static void lookup_free(struct dir_lookup *x)
     loop_timer_free(x->timer);
     loop_job_free(x->job);
     mf_buf_fini(&x->text);
+    mf_buf_fini(&x->answer);
     free(x);
 }
 
@@ -168,6 +169,45 @@ static void note_file(struct dir_resolver *d, const char *account, struct mf_sli
         log_error("resolver directory %s: %s: out of memory", d->path, account);
 }
 
+struct own_store {
+    struct resolver_change q;
+};
+
+static void own_store_done(struct resolver_change *q, int rc, const char *why)
+{
+    if (rc != 0 && rc != MF_CLOSED)
+        log_warn("resolver: the JWT of %s was not stored: %s", q->account, why);
+    free(mf_container(q, struct own_store, q));
+}
+
+static void store_answer(struct dir_lookup *x)
+{
+    struct own_store *own = calloc(1, sizeof *own);
+
+    if (own == NULL)
+        return;
+    memcpy(own->q.account, x->account, sizeof own->q.account);
+    own->q.done = own_store_done;
+    resolver_store(&x->d->r, &own->q, mf_buf_slice(&x->answer), true);
+}
+
+/* A newer token may have been stored while others were asked: then it is the answer. */
+static void use_newer(struct dir_lookup *x)
+{
+    struct token_times file = {.iat = 0}, answer = {.iat = 0};
+    struct mf_buf text = x->text;
+
+    if (x->rc != 0 || token_peek(mf_buf_slice(&x->text), &file) != 0 ||
+        (token_peek(mf_buf_slice(&x->answer), &answer) == 0 && answer.iat > file.iat)) {
+        store_answer(x);
+        x->text = x->answer;
+        x->answer = text;
+    } else {
+        note_file(x->d, x->account, mf_buf_slice(&x->text));
+    }
+    lookup_end(x, 0, "");
+}
+
 static void read_done(void *arg)
 {
     struct dir_lookup *x = arg;
@@ -179,7 +219,9 @@ static void read_done(void *arg)
         return;
     }
     (void)dir_job_ended(d);
-    if (x->rc == 0) {
+    if (x->answer.len > 0) {
+        use_newer(x);
+    } else if (x->rc == 0) {
         note_file(d, x->account, mf_buf_slice(&x->text));
         lookup_end(x, 0, "");
     } else if (x->rc == MF_NOTFOUND && !x->q->local) {
@@ -253,32 +295,20 @@ static struct dir_lookup *find_lookup(struct dir_resolver *d, uint64_t id)
     return NULL;
 }
 
-struct own_store {
-    struct resolver_change q;
-};
-
-static void own_store_done(struct resolver_change *q, int rc, const char *why)
-{
-    if (rc != 0 && rc != MF_CLOSED)
-        log_warn("resolver: the JWT of %s was not stored: %s", q->account, why);
-    free(mf_container(q, struct own_store, q));
-}
-
 static void dir_found(struct resolver *r, uint64_t id, struct mf_slice jwt)
 {
     struct dir_lookup *x = find_lookup((struct dir_resolver *)r, id);
-    struct own_store *own;
 
-    if (x == NULL)
+    if (x == NULL || jwt.len == 0)
         return;
-    own = calloc(1, sizeof *own);
-    if (own != NULL) {
-        memcpy(own->q.account, x->account, sizeof own->q.account);
-        own->q.done = own_store_done;
-        resolver_store(r, &own->q, jwt, false);
+    mf_buf_append(&x->answer, jwt.ptr, jwt.len);
+    if (mf_buf_failed(&x->answer)) {
+        lookup_end(x, MF_NOMEM, "out of memory");
+        return;
     }
-    mf_buf_append(&x->text, jwt.ptr, jwt.len);
-    lookup_end(x, mf_buf_failed(&x->text) ? MF_NOMEM : 0, "");
+    x->id = 0; /* the question is over */
+    loop_timer_stop(x->timer);
+    dir_job_start(x->d, x->job);
 }
 
 static void dir_missing(struct resolver *r, uint64_t id, int rc, const char *why)
