@@ -64,15 +64,16 @@ static unsigned kinds_asked(const struct options *o, const char *name, const cha
     return kinds;
 }
 
-/* Requests to a callout's service come from the server alone. */
-static int user_perms(struct perms **out, const struct options *o, const char *account,
-                      const struct options_permissions *p, struct mf_error *e)
+/* Requests to a callout's service come from the server alone, and only auth_users read them. */
+static int user_perms(struct perms **out, const struct options *o, const char *name,
+                      const char *account, const struct options_permissions *p, struct mf_error *e)
 {
     const struct options_callout *k = o->auth.callout;
 
-    return k != NULL && strcmp(k->account, account) == 0
-               ? perms_new_without(out, p, AUTH_CALLOUT_SUBJECT, e)
-               : perms_new(out, p, e);
+    if (k == NULL || strcmp(k->account, account) != 0)
+        return perms_new(out, p, e);
+    return perms_new_without(out, p, AUTH_CALLOUT_SUBJECT,
+                             !options_callout_asks(k, name, account, true), e);
 }
 
 /* Fills the next slot of a->users, which is large enough. */
@@ -104,7 +105,8 @@ static int user_add(struct auth *a, const struct options *all, const struct opti
     if (u->name == NULL || u->account == NULL || (o->password != NULL && u->password == NULL) ||
         table_add(&a->names, &u->by_name, hash_slice(mf_str(name))) != 0)
         return mf_fail(e, MF_NOMEM, "users");
-    rc = user_perms(&u->perms, all, account, o->permissions != NULL ? o->permissions : defaults, e);
+    rc = user_perms(&u->perms, all, name, account,
+                    o->permissions != NULL ? o->permissions : defaults, e);
     if (rc != 0)
         return mf_wrap(e, "invalid permissions for %s \"%s\"", u->nkey ? "nkey" : "user", name);
     a->nnkeys += u->nkey;
@@ -166,7 +168,7 @@ static int callout_add(struct auth *a, const struct options *o, struct mf_error 
     a->asks = true;
     a->simple_asked =
         !is_text(o->auth.user) || options_callout_asks(k, o->auth.user, AUTH_GLOBAL, false);
-    return user_perms(&a->global, o, AUTH_GLOBAL, NULL, e);
+    return user_perms(&a->global, o, o->auth.user, AUTH_GLOBAL, NULL, e);
 }
 
 /* A configuration that gives users to the system account alone does not lock all others out. */

@@ -10,9 +10,9 @@ struct perms;
 /* NULL *out for p == NULL: everything is allowed. */
 MF_MUSTCHECK int perms_new(struct perms **out, const struct options_permissions *p,
                            struct mf_error *e);
-/* As perms_new(), and nothing may be published to `subject`. */
+/* As perms_new(), and nothing may be published to `subject`; nor, if !hears, received from it. */
 MF_MUSTCHECK int perms_new_without(struct perms **out, const struct options_permissions *p,
-                                   const char *subject, struct mf_error *e);
+                                   const char *subject, bool hears, struct mf_error *e);
 struct perms *perms_retain(struct perms *p);
 void perms_release(struct perms *p);
 /* O(tokens of subject), independent of the length of the lists. p may be NULL. */
@@ -37,7 +37,8 @@ bool perms_tracks_responses(const struct perms *p, int64_t *max, int64_t *expire
 /* The options it was compiled from, for USER.INFO. */
 const struct options_permissions *perms_options(const struct perms *p);
 
-/* Where the service of an auth callout is asked: closed to the clients of its account. */
+/* Where the service of an auth callout is asked: closed to the clients of its account, but
+ * for auth_users, who may subscribe: requests hold passwords. */
 #define AUTH_CALLOUT_SUBJECT "$SYS.REQ.USER.AUTH"
 
 /* --- identities ------------------------------------------------------------------------------- */

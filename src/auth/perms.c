@@ -163,22 +163,34 @@ err:
     return rc;
 }
 
+/* The list and one more entry, with the same texts: perms_new() copies them.  items may be NULL. */
+static struct options_list list_with(const struct options_list *l, const char *subject)
+{
+    struct options_list more = {.items = calloc(l->n + 1, sizeof *more.items), .n = l->n + 1};
+
+    for (size_t i = 0; more.items != NULL && i < l->n; i++)
+        more.items[i] = l->items[i];
+    if (more.items != NULL)
+        more.items[l->n] = (char *)subject;
+    return more;
+}
+
 int perms_new_without(struct perms **out, const struct options_permissions *p, const char *subject,
-                      struct mf_error *e)
+                      bool hears, struct mf_error *e)
 {
     struct options_permissions more = p != NULL ? *p : (struct options_permissions){0};
-    char **deny = calloc(more.publish.deny.n + 1, sizeof *deny);
+    struct options_list publish = list_with(&more.publish.deny, subject),
+                        subscribe = list_with(&more.subscribe.deny, subject);
     int rc;
 
     *out = NULL;
-    if (deny == NULL)
-        return mf_fail(e, MF_NOMEM, "permissions");
-    for (size_t i = 0; i < more.publish.deny.n; i++)
-        deny[i] = more.publish.deny.items[i];
-    deny[more.publish.deny.n++] = (char *)subject; /* copied by perms_new() */
-    more.publish.deny.items = deny;
-    rc = perms_new(out, &more, e);
-    free(deny);
+    more.publish.deny = publish;
+    if (!hears)
+        more.subscribe.deny = subscribe;
+    rc = publish.items == NULL || subscribe.items == NULL ? mf_fail(e, MF_NOMEM, "permissions")
+                                                          : perms_new(out, &more, e);
+    free(publish.items);
+    free(subscribe.items);
     return rc;
 }
 

@@ -27,13 +27,15 @@ static bool is_listed(const struct json_strs *l, const char *text)
     return false;
 }
 
-/* Requests come from the server alone: users of the account may not publish them. */
-static int close_subject(struct login_result *r)
+/* Requests come from the server alone: users of the account may not publish them, and only
+ * auth_users read them. */
+static int close_subject(struct login_result *r, const struct jwt_callout *k)
 {
+    bool hears = is_listed(&k->auth_users, r->user->key);
     struct perms *now;
     struct mf_error e;
 
-    if (perms_new_without(&now, perms_options(r->perms), AUTH_CALLOUT_SUBJECT, &e) != 0)
+    if (perms_new_without(&now, perms_options(r->perms), AUTH_CALLOUT_SUBJECT, hears, &e) != 0)
         return e.code;
     perms_release(r->perms);
     r->perms = now;
@@ -48,9 +50,10 @@ static void drop_result(struct login_result *r)
 
 static void accept_result(struct callout_login *l, const struct login_result *given)
 {
+    const struct jwt_callout *k = claims_of(l->callout, given->account);
     struct login_result r = *given;
 
-    if (claims_of(l->callout, r.account) != NULL && close_subject(&r) != 0) {
+    if (k != NULL && close_subject(&r, k) != 0) {
         drop_result(&r);
         callout_refuse(l, "No memory for an auth callout");
         return;
@@ -225,6 +228,7 @@ int admit_renew(struct callout *c, struct account *a, struct login_user *u,
                 struct login_result *out, struct login_refusal *no)
 {
     const struct login_service *s = c->setup.operator_logins;
+    const struct jwt_callout *k = claims_of(c, a);
     int rc = s->renew(s->arg, a, u, out, no);
 
     if (rc != 0)
@@ -233,7 +237,7 @@ int admit_renew(struct callout *c, struct account *a, struct login_user *u,
         out->max_subs = callout_limit(out->max_subs);
         out->max_payload = callout_limit(out->max_payload);
     }
-    if (claims_of(c, a) == NULL || close_subject(out) == 0)
+    if (k == NULL || close_subject(out, k) == 0)
         return 0;
     drop_result(out);
     *no = LOGIN_REFUSED("No memory for an auth callout");

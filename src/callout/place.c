@@ -101,7 +101,7 @@ static int make_perms(struct perms **out, const struct jwt_permissions *p, bool 
     user_rights_options(&o, p);
     if (asked_here)
         return perms_new_without(out, jwt_permissions_empty(p) ? NULL : &o, AUTH_CALLOUT_SUBJECT,
-                                 e);
+                                 false, e);
     return user_rights_perms(out, p, e);
 }
 

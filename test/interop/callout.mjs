@@ -339,6 +339,24 @@ scenario("clients of the callout account may not publish to $SYS.REQ.USER.AUTH t
   assert.deepEqual(info.permissions.publish.deny, ["x", SUBJECT]);
 });
 
+// nats-server shows requests to every client of the account.
+scenario("of the clients of the callout account only auth_users read requests", { only: "mayfly" }, async (t) => {
+  const w = await Asked.start(t, (q, s) => s.accept(q, { claims: { aud: "AUTH" } }));
+  const [r, helper] = [await w.in(ANYBODY), await w.in({ user: "auth", pass: "auth" })];
+  helper.send("SUB $SYS.REQ.> 1", "PING");
+  await helper.expect(/PONG/);
+  for (const queue of ["", " q"]) {
+    r.send(`SUB ${SUBJECT}${queue} 1`, "PING");
+    await r.expect(/-ERR 'Permissions Violation for Subscription to "\$SYS\.REQ\.USER\.AUTH"[^]*PONG/);
+  }
+  r.send("SUB > 2", "SUB $SYS.REQ.*.AUTH 3", "SUB > q 4", "SUB done 5", "PING");
+  await r.expect(/PONG/);
+  await w.in({ user: "next", pass: "secret" });
+  await helper.expect(/MSG \$SYS\.REQ\.USER\.AUTH 1 /);
+  r.send("PUB done 0", "");
+  assert.doesNotMatch((await r.expect(/^([^]*)MSG done 5 0/))[1], /USER\.AUTH/);
+});
+
 scenario("in other accounts the subject is one like any other", async (t) => {
   const w = await Asked.start(t, good);
   const r = await w.in(ANYBODY);

@@ -177,6 +177,24 @@ scenario("clients of the callout account may not publish to $SYS.REQ.USER.AUTH",
   }
 });
 
+// nats-server shows requests to every client of the account.
+scenario("of the clients of the callout account only auth_users read requests", { only: "mayfly" }, async (t) => {
+  const w = await world(t, (q, w) => place(q, w, { account: w.auth }));
+  const r = await w.come();
+  for (const change of [false, true]) {
+    if (change) await w.change(w.auth, { description: "again" });
+    r.send(`SUB ${SUBJECT} 1`, "SUB > 2", "SUB done 5", "PING");
+    await r.expect(/-ERR 'Permissions Violation for Subscription to "\$SYS\.REQ\.USER\.AUTH"[^]*PONG/);
+    await w.come({ user: "next", pass: "secret" });
+    r.send("PUB done 0", "");
+    const text = (await r.expect(/^([^]*)MSG done 5 0/))[1];
+    assert.doesNotMatch(text, /USER\.AUTH/);
+    r.send("UNSUB 5", "PING");
+    await r.expect(/PONG/);
+  }
+  assert.equal(w.asked(), 3);
+});
+
 // --- refusals ----------------------------------------------------------------------------------------
 
 // name -> [the answer, what log and event say]
