@@ -229,7 +229,7 @@ static int make_user(struct operator_admission *q, const struct operator_account
         login_user_release(&u->u);
         return fail_check(q, OPERATOR_PERMISSIONS, "User JWT has invalid permissions: %s", e.text);
     }
-    u->bearer = g->bearer_token;
+    u->bearer = g->bearer_token && !is_skipped(q, OPERATOR_BEARER);
     u->scope = signing == NULL ? 0 : operator_scope_hash(a, signing);
     u->deadline_ns = deadline_ns;
     u->max_subs = limit_of(g->subs);

@@ -9,7 +9,7 @@ struct operator_user {
     struct login_user u;
     char key[NKEY_TEXT]; /* the JWT's sub: u.key may be replaced */
     char signer[NKEY_TEXT];
-    bool bearer;
+    bool bearer;         /* and new claims of the account may end it */
     uint64_t scope;      /* operator_scope_hash() of the signing key; 0: signed by the account */
     struct perms *perms; /* NULL: none of its own */
     int64_t issued_s;    /* iat */

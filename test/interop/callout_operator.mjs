@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { FREE, Key, SUBJECT, Service, createCurve, now, token } from "./lib/callout.mjs";
-import { Operator, World, limits, userInfo } from "./lib/operator.mjs";
+import { Operator, UNLIMITED, World, limits, userInfo } from "./lib/operator.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
 import { until } from "./lib/wait.mjs";
@@ -255,6 +255,14 @@ scenario("without an answer the timeout ends the login", async (t) => {
   const from = Date.now();
   await w.go();
   assert.ok(Date.now() - from >= 900);
+});
+
+scenario("a bearer that the service made stays where bearers are not allowed", { only: "mayfly" }, async (t) => {
+  const w = await world(t, (q, w) => place(q, w, { nats: { bearer_token: true } }), { more: { limits: { ...UNLIMITED, disallow_bearer: true } } });
+  const r = await w.come();
+  await w.change(w.target, { description: "again" });
+  await r.ping();
+  assert.equal((await info(r)).account, w.target.public);
 });
 
 // --- the target account ------------------------------------------------------------------------------
