@@ -36,7 +36,7 @@ static void write_login_user(struct mf_buf *text, const struct client *c)
     if (c->user != NULL && (u->key == NULL || strcmp(c->user, u->key) != 0))
         mf_buf_printf(text, "user:%s", c->user);
     else
-        mf_buf_printf(text, "%s:%s", kind, u->key);
+        mf_buf_printf(text, "%s:%s", kind, u->key != NULL ? u->key : "");
 }
 
 /* The authenticated user: "ACCOUNT/user:name". */

@@ -392,6 +392,15 @@ scenario("the end of the user and of its hours ends the connection", async (t) =
 });
 const second = (ahead) => new Date(Date.now() + ahead * 1000).toISOString().slice(11, 19);
 
+scenario("the log line of a client without a name", async (t) => {
+  const w = await Asked.start(t, good, { extra: "debug: true\n" });
+  const r = await w.in({});
+  r.send("BOGUS");
+  await r.closed();
+  await w.s.logged(new RegExp(`cid:${r.info.client_id} [^\\n]*closed`, "i"));
+  assert.doesNotMatch(w.s.log(), /\(null\)/);
+});
+
 scenario("allow_responses of the user's JWT", async (t) => {
   const w = await Asked.start(t, (q, s) => s.accept(q, { nats: q.connect_opts.user === "r" ? { resp: { max: 1, ttl: 0 } } : {} }));
   const [r, asker] = [await w.in({ user: "r" }), await w.in(ANYBODY)];
