@@ -33,11 +33,18 @@ static void queue_task(struct callout_login *l)
     work_add(l->callout->setup.loop, &l->callout->work, &l->task);
 }
 
+void ask_forget_response(struct callout_login *l)
+{
+    if (l->response != NULL)
+        explicit_bzero(l->response, l->nresponse);
+    free(l->response);
+    l->response = NULL;
+}
+
 void ask_refuse_later(struct callout_login *l, const char *why)
 {
     stop_listening(l);
-    free(l->response);
-    l->response = NULL;
+    ask_forget_response(l);
     (void)snprintf(l->why, sizeof l->why, "%s", why);
     queue_task(l);
 }

@@ -72,9 +72,7 @@ static void free_login(struct callout_login *l)
     login_user_release(l->sentinel);
     account_release(l->account);
     free(l->xkey);
-    if (l->response != NULL)
-        explicit_bzero(l->response, l->nresponse); /* the JWT of a user */
-    free(l->response);
+    ask_forget_response(l);
     free(l);
 }
 

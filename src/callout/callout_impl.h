@@ -50,7 +50,8 @@ void ask_prepare(struct callout_login *l);
 /* Asks the service in this account; xkey may be NULL.  Refuses in a later turn if it cannot. */
 void ask_service(struct callout_login *l, struct account *a, const char *xkey, const char *subject);
 void ask_refuse_later(struct callout_login *l, const char *why);
-void ask_drop(struct callout_login *l); /* nothing is under way any more */
+void ask_forget_response(struct callout_login *l); /* overwrites it: it holds the JWT of a user */
+void ask_drop(struct callout_login *l);            /* nothing is under way any more */
 
 /* --- place.c: users of configuration mode ----------------------------------------------------- */
 bool place_signs(const void *login, const char *signer);    /* answer_rules.signs */
