@@ -1,8 +1,9 @@
 /* resolver_url.c: account JWTs behind a URL: GET <url><account>, over HTTP or HTTPS.
  *
- * Each look-up has a connection of its own, for URL_NS in all.  HTTP/1.0, so that the end of the
- * connection is the end of the body and there are no chunks. Redirects are not followed. Failure:
- * "could not fetch <"url">: why", in nats-server's words. */
+ * Each look-up has a connection of its own, and URL_NS in all; those beyond URL_MOST wait for a
+ * connection in that time, so that many look-ups of unknown accounts do not refuse others at once.
+ * HTTP/1.0, so that the end of the connection is the end of the body and there are no chunks.
+ * Redirects are not followed. Failure: "could not fetch <"url">: why", in nats-server's words. */
 #include "operator/resolver_impl.h"
 
 #include "base/buf.h"
@@ -18,7 +19,8 @@
 
 #define URL_NS       (1900 * CLOCK_MS)
 #define URL_HEAD_MAX (16u << 10)
-#define URL_MOST     512 /* look-ups at a time */
+#define URL_MOST     512  /* connections at a time */
+#define URL_WAITING  4096 /* look-ups that wait for one */
 
 struct url_resolver {
     struct resolver r;
@@ -26,8 +28,8 @@ struct url_resolver {
     char *host, *path, *login; /* path: with the slash, to which a key is added; login: base64 */
     int port;
     struct net_tls *tls;
-    struct mf_list fetches; /* url_fetch.link */
-    size_t nfetches;
+    struct mf_list fetches, waiting; /* url_fetch.link: those with a connection, and the others */
+    size_t nfetches, nwaiting;
     void (*closed)(void *arg);
     void *closed_arg;
 };
@@ -36,6 +38,7 @@ struct url_fetch {
     struct mf_list link;
     struct url_resolver *u;
     struct resolver_lookup *q; /* NULL: cancelled, or answered */
+    bool waits;                /* for a connection */
     struct net_conn *conn;     /* NULL: not connected, or closed */
     struct loop_timer *timer;
     struct mf_buf text; /* of the answer */
@@ -59,7 +62,10 @@ static void show_url(const struct url_fetch *f, char *dst, size_t cap)
 static void fetch_free(struct url_fetch *f)
 {
     mf_list_del(&f->link);
-    f->u->nfetches--;
+    if (f->waits)
+        f->u->nwaiting--;
+    else
+        f->u->nfetches--;
     loop_timer_free(f->timer);
     mf_buf_fini(&f->text);
     free(f);
@@ -74,9 +80,11 @@ static void fetch_failed(struct url_fetch *f, int rc, const char *why)
     loop_timer_stop(f->timer);
     if (f->conn != NULL)
         net_close(f->conn, 0);
+    show_url(f, url, sizeof url);
+    if (f->waits)
+        fetch_free(f);
     if (q == NULL)
         return;
-    show_url(f, url, sizeof url);
     snprintf(text, sizeof text, "could not fetch <\"%s\">: %s", url, why);
     resolver_finish(q, rc, MF_SLICE_NONE, text);
 }
@@ -151,6 +159,8 @@ static size_t answer_bytes(void *arg, const uint8_t *p, size_t n)
     return n;
 }
 
+static void begin_waiting(struct url_resolver *u);
+
 static void answer_closed(void *arg, enum net_why why, const char *text)
 {
     struct url_fetch *f = arg;
@@ -165,6 +175,7 @@ static void answer_closed(void *arg, enum net_why why, const char *text)
         fetch_failed(f, MF_IO, mf_has_text(text) ? text : "EOF");
     }
     fetch_free(f);
+    begin_waiting(u);
     if (u->closed != NULL && mf_list_empty(&u->fetches)) {
         void (*closed)(void *closed_arg) = u->closed;
         void *closed_arg = u->closed_arg;
@@ -221,24 +232,51 @@ static void lookup_refused(struct loop_defer *d)
                     "the account server cannot be asked now");
 }
 
-static int start_fetch(struct url_resolver *u, struct resolver_lookup *q, struct mf_error *e)
+static int connect_fetch(struct url_fetch *f, struct mf_error *e)
 {
     static const struct net_handler handler = {
         .bytes = answer_bytes, .secured = tls_ready, .closed = answer_closed};
-    struct net_dial_to to = {.host = u->host, .port = u->port, .timeout_ns = URL_NS};
-    struct url_fetch *f = u->nfetches >= URL_MOST ? NULL : calloc(1, sizeof *f);
+    struct net_dial_to to = {.host = f->u->host, .port = f->u->port, .timeout_ns = URL_NS};
+
+    return net_dial(&f->conn, f->u->r.loop, &to, begin_request, &handler, f, e);
+}
+
+/* Connections ended: the first ones that wait get theirs. */
+static void begin_waiting(struct url_resolver *u)
+{
+    struct mf_list *n;
+    struct mf_error e;
+
+    while (u->nfetches < URL_MOST && (n = mf_list_first(&u->waiting)) != NULL) {
+        struct url_fetch *f = mf_container(n, struct url_fetch, link);
+        if (connect_fetch(f, &e) != 0) {
+            fetch_failed(f, e.code, e.text);
+            continue;
+        }
+        mf_list_del(n);
+        f->waits = false;
+        u->nwaiting--;
+        mf_list_push(&u->fetches, n);
+        u->nfetches++;
+    }
+}
+
+static int start_fetch(struct url_resolver *u, struct resolver_lookup *q, struct mf_error *e)
+{
+    bool waits = u->nfetches >= URL_MOST;
+    struct url_fetch *f = waits && u->nwaiting >= URL_WAITING ? NULL : calloc(1, sizeof *f);
 
     if (f == NULL)
         return mf_fail(e, MF_LIMIT, "too many accounts are being fetched");
     mf_list_init(&f->link);
     f->u = u;
     f->q = q;
+    f->waits = waits;
     memcpy(f->account, q->account, sizeof f->account);
-    mf_list_push(&u->fetches, &f->link);
-    u->nfetches++;
+    mf_list_push(waits ? &u->waiting : &u->fetches, &f->link);
+    *(waits ? &u->nwaiting : &u->nfetches) += 1;
     f->timer = loop_timer_new(u->r.loop, fetch_late, f);
-    if (f->timer == NULL ||
-        net_dial(&f->conn, u->r.loop, &to, begin_request, &handler, f, e) != 0) {
+    if (f->timer == NULL || (!waits && connect_fetch(f, e) != 0)) {
         fetch_free(f);
         return MF_NOMEM;
     }
@@ -268,6 +306,8 @@ static void url_cancel(struct resolver_lookup *q)
     loop_timer_stop(f->timer);
     if (f->conn != NULL)
         net_close(f->conn, 0);
+    else if (f->waits)
+        fetch_free(f);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -405,6 +445,7 @@ int resolver_url_open(struct resolver **out, const struct resolver_setup *s, str
         return mf_fail(e, MF_NOMEM, "resolver");
     u->r = (struct resolver){&url_ops, OPTIONS_RESOLVER_URL, s->loop};
     mf_list_init(&u->fetches);
+    mf_list_init(&u->waiting);
     block.set = true;
     if (split_url(u, o->url, e) == 0 && (!u->secure || tls_setup(&u->tls, &block, e) == 0) &&
         probe_server(&u->r, e) == 0) {

@@ -5,6 +5,7 @@
 #include "support/tokens.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <unity.h>
 
@@ -239,6 +240,45 @@ static void test_a_server_that_can_not_be_asked_is_refused_at_the_start(void)
     TEST_ASSERT_NOT_NULL_MESSAGE(strstr(e.text, "efused"), e.text);
 }
 
+/* More than there may be connections wait for one; who is beyond those, too, is refused. */
+static void test_many_look_ups_wait_for_a_connection(void)
+{
+    enum { MANY = 600, BEYOND = 5000 };
+    struct asked *all = calloc(BEYOND, sizeof *all);
+    struct token_key k = token_key(NKEY_ACCOUNT, 1);
+    struct rlimit files;
+    size_t refused = 0;
+
+    TEST_ASSERT_EQUAL(0, getrlimit(RLIMIT_NOFILE, &files));
+    files.rlim_cur = files.rlim_max;
+    TEST_ASSERT_EQUAL(0, setrlimit(RLIMIT_NOFILE, &files));
+    open_it("http://127.0.0.1:%d/");
+    hang_up = true;
+    next_answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+    for (size_t n = MANY; n <= BEYOND; n += BEYOND - MANY) {
+        memset(all, 0, BEYOND * sizeof *all);
+        for (size_t i = 0; i < n; i++) {
+            all[i].q.done = looked;
+            memcpy(all[i].q.account, k.text, sizeof k.text);
+            resolver_lookup(r, &all[i].q);
+        }
+        for (size_t i = 0; n == MANY && i < n; i++) {
+            while (!all[i].done)
+                loop_turn(loop);
+            TEST_ASSERT_EQUAL_MESSAGE(0, all[i].rc, all[i].why);
+        }
+    }
+    while (!all[BEYOND - 1].done)
+        loop_turn(loop);
+    for (size_t i = 0; i < BEYOND; i++) {
+        refused += all[i].rc == MF_LIMIT;
+        resolver_cancel(&all[i].q); /* connected, waiting, or answered */
+    }
+    TEST_ASSERT_EQUAL(MF_LIMIT, all[BEYOND - 1].rc);
+    TEST_ASSERT_TRUE(refused >= BEYOND - 512 - 4096 && refused <= BEYOND - 4096);
+    free(all);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -248,5 +288,6 @@ int main(void)
     RUN_TEST(test_a_server_that_does_not_answer_is_given_up);
     RUN_TEST(test_a_look_up_can_be_cancelled);
     RUN_TEST(test_a_server_that_can_not_be_asked_is_refused_at_the_start);
+    RUN_TEST(test_many_look_ups_wait_for_a_connection);
     return UNITY_END();
 }
