@@ -60,11 +60,14 @@ UNIT_TESTS += test/unit/store/store test/unit/store/store_lifecycle test/unit/st
 test_unit_store_store_SOURCES = test/unit/store/test_store.c test/support/store_fixture.h $(TEST_STORE)
 test_unit_store_store_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_CPPFLAGS = $(TEST_CPPFLAGS)
-UNIT_TESTS += test/unit/store/store_crypt
-test_unit_store_store_crypt_SOURCES = test/unit/store/test_store_crypt.c test/support/store_fixture.h \
-	%D%/disk.c %D%/disk.h $(TEST_STORE)
+UNIT_TESTS += test/unit/store/store_crypt test/unit/store/store_crypt_plain
+CRYPT_FIXTURE = test/unit/store/crypt_fixture.h test/support/store_fixture.h %D%/disk.c %D%/disk.h $(TEST_STORE)
+test_unit_store_store_crypt_SOURCES = test/unit/store/test_store_crypt.c $(CRYPT_FIXTURE)
 test_unit_store_store_crypt_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
 test_unit_store_store_crypt_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_store_crypt_plain_SOURCES = test/unit/store/test_store_crypt_plain.c $(CRYPT_FIXTURE)
+test_unit_store_store_crypt_plain_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
+test_unit_store_store_crypt_plain_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store/store_gather
 test_unit_store_store_gather_SOURCES = test/unit/store/test_store_gather.c test/support/store_fixture.h $(TEST_STORE)
 test_unit_store_store_gather_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
