@@ -1,6 +1,7 @@
 #!/bin/sh
-# encrypted.sh: the fault tests of the store again, smaller, with encrypted stores: of each cipher, while a plain store is
-# encrypted, and while key and cipher change with each opening.  `make check` runs it in the build folder.
+# encrypted.sh: the fault tests of the store again, much smaller, with encrypted stores: of each cipher, while a plain store
+# is encrypted, and while key and cipher change with each opening.  `make check` runs it in the build folder; the trials of
+# ./dev torture run the same programs at full size, with ciphers by their seeds.
 set -u
 bad=0
 run() {
@@ -13,12 +14,12 @@ run() {
     fi
 }
 for mode in chacha aes convert rotate; do
-    run $mode test/fault/model --seed=2 --steps=40000
-    run $mode test/fault/crash --seed=2 --ops=600 --images=2500
+    run $mode test/fault/model --seed=2 --steps=10000
+    run $mode test/fault/crash --seed=2 --ops=600 --images=600
 done
-run aes test/fault/shared --seed=2 --images=1500
-run chacha test/fault/flip --cut-step=499 --partners=0 --bits=1
-run aes test/fault/repair --rounds=300
+run aes test/fault/shared --seed=2 --images=400
+run chacha test/fault/flip --cut-step=1499 --partners=0 --bits=1
+run aes test/fault/repair --rounds=80
 run chacha test/fault/twin
 run chacha test/fault/kill
 rm -f test/fault/encrypted.out
