@@ -33,7 +33,7 @@ EXTRA_PROGRAMS += %D%/bench_embed
 bench_bench_embed_SOURCES = %D%/bench_embed.c
 bench_bench_embed_LDADD = $(MAYFLY_LIBS)
 CLEANFILES += %D%/bench_embed
-EXTRA_DIST += %D%/embed.sh %D%/leaf.mjs %D%/leaf.sh %D%/spread.mjs %D%/spread.sh
+EXTRA_DIST += %D%/embed.sh %D%/encryption.mjs %D%/encryption.sh %D%/leaf.mjs %D%/leaf.sh %D%/spread.mjs %D%/spread.sh
 # make %D%/bench_operator: of ./dev bench operator
 EXTRA_PROGRAMS += %D%/bench_operator
 bench_bench_operator_SOURCES = %D%/bench_operator.c

@@ -1,6 +1,6 @@
 # Fault tests: the store under power cuts, damage, failing calls, and against a model.  `make check`
 # runs each at its default size; sizes and seeds are arguments (the head of each file says which).
-TEST_STORE = test/support/must.c test/support/must.h test/support/pick.h \
+TEST_STORE = test/support/must.c test/support/must.h test/support/pick.h test/support/secret.h \
 	test/support/store_model.c test/support/store_model.h \
 	test/support/store_drive.c test/support/store_drive.h \
 	test/support/store_script.c test/support/store_script.h \
